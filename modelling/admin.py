@@ -1,4 +1,4 @@
-"""The administration's view of what is kept here."""
+"""Register models of modelling with Django's administration, to read."""
 
 from django.contrib import admin
 

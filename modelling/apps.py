@@ -17,10 +17,10 @@ class ModellingConfig(AppConfig):
 
         from . import metrics, receivers  # noqa: F401  (register themselves)
 
-        find.FURTHER.append(_found_in)
+        find.FURTHER.append(_find_hits)
 
 
-def _found_in(text: str) -> "list[Hit]":
-    from .ask.finding import found_in  # slow to import, with all that answers
+def _find_hits(text: str) -> "list[Hit]":
+    from .ask.finding import find_answers  # imported late, as it loads pandas and scipy
 
-    return found_in(text)
+    return find_answers(text)

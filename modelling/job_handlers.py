@@ -1,4 +1,4 @@
-"""Background work of modelling; kdb.jobs.jobs runs it."""
+"""Register the background jobs of modelling, which kdb.jobs.jobs runs."""
 
 from experiments.fleet import moving
 from kdb.jobs import jobs
@@ -15,64 +15,64 @@ from .prediction.validation import reports
 
 @jobs.handler(snapshots.JOB)
 def recompute_rankings(run: jobs.JobRun) -> None:
-    """Answer again what publications superseded, while the previous answers are served."""
+    """Compute superseded answers again, while the previous ones are served."""
     snapshots.answer_waiting_questions(run.step)
 
 
 @jobs.handler(standing.JOB)
 def ask_standing_questions(run: jobs.JobRun) -> None:
-    """Ask what published evidence compares for the first time, before anybody does."""
+    """Enqueue questions that published evidence compares for the first time, before anybody asks them."""
     standing.enqueue_missing()
     run.step(1, 1)
 
 
 @jobs.handler(followers.JOB)
 def tell_followers(run: jobs.JobRun) -> None:
-    """Tell those who follow a question what its answer says by now, where that is something else."""
+    """Notify followers of questions whose answers changed."""
     followers.tell_followers(run.step)
 
 
 @jobs.handler(changes.JOB)
 def find_changes(run: jobs.JobRun) -> None:
-    """Test the series of sittings that ended, and tell of what changed."""
+    """Test the series of ended sittings for changes, and notify of those found."""
     changes.find_changes(run.step)
 
 
 @jobs.handler(reports.JOB)
 def recompute_quality(run: jobs.JobRun) -> None:
-    """Hold the models against every case study again, while the previous report is served."""
+    """Validate the models on every case study again, while the previous report is served."""
     reports.KEPT.bring_up_to_date()
 
 
 @jobs.handler(verdicts.JOB)
 def recompute_claims(run: jobs.JobRun) -> None:
-    """Judge the claims and hypotheses by what is published now, while the previous verdicts are shown."""
+    """Judge claims and hypotheses by the published evidence, while the previous verdicts are shown."""
     verdicts.recompute()
     run.step(1, 1)
 
 
 @jobs.handler(preview.JOB)
 def preview_publication(run: jobs.JobRun, case_study_id: int) -> None:
-    """Work out what publishing the draft would change; the previous preview stays until then."""
+    """Compute what publishing the draft would change, while the previous preview is shown."""
     preview.compute_preview(case_study_id, run.step)
 
 
 @jobs.handler(effects.JOB)
 def recompute_effects(run: jobs.JobRun) -> None:
-    """Say which headlines moved where published evidence ended."""
+    """Compute which headlines changed when published evidence ended."""
     effects.compute_effects(run.step)
 
 
 @jobs.handler(detection.TRAIN_JOB)
 def train_detection(run: jobs.JobRun) -> None:
-    """Learn from the signatures that are there, while the previous model is used."""
+    """Train detection on the current signatures, while the previous model is used."""
     detection.train()
     run.step(1, 1)
 
 
 @jobs.handler(detection.DETECT_JOB)
 def detect_workloads(run: jobs.JobRun) -> None:
-    """Say what observed machines did, hour by hour."""
+    """Detect the workloads of observed machines, hour by hour."""
     detection.detect()
     run.step(1, 1)
 

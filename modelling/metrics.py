@@ -1,4 +1,4 @@
-"""Count for Prometheus the state of the knowledge: its revision, and the answers that wait."""
+"""Export metrics of the knowledge to Prometheus: its revision, and numbers of answers."""
 
 from collections.abc import Iterable
 

@@ -1,7 +1,7 @@
-"""Work out anew what depends on facts that change.
+"""Update what depends on evidence and other facts when these change.
 
-What works it out is imported where it is called: with pandas and scipy it is a second of a processor, which commands
-that publish nothing do without.
+Receivers import what they call, because pandas and scipy take a second to load, which commands that publish nothing
+should not spend.
 """
 
 from typing import Any
@@ -26,7 +26,7 @@ from .own_lab.signals import sitting_ended
 
 
 @receiver(knowledge_changed)
-def renew_what_depends(sender: Any, case_study_ids: list[int], revision: int, **kwargs: Any) -> None:
+def renew_derived_data(sender: Any, case_study_ids: list[int], revision: int, **kwargs: Any) -> None:
     """Summarise the new measurements and queue the answers they may change."""
     from .answer_store import releases, snapshots, standing
     from .answer_store.previews import effects, preview
@@ -49,37 +49,36 @@ def renew_what_depends(sender: Any, case_study_ids: list[int], revision: int, **
 
 
 @receiver(database_prepared)
-def take_in_what_is_shipped(sender: Any, **kwargs: Any) -> None:
-    """Bring what makers advise up to this release's files, then keep the standing answers that rest on it, so that the
-    first visitor does not wait for them."""
+def load_bundled_data(sender: Any, **kwargs: Any) -> None:
+    """Load the advice and standing answers of this release, so that the first visitor does not wait for them."""
     from .answer_store import standing
     from .evidence import summaries
     from .guidance import loading
 
     summaries.flag_implausible_arms()
-    loading.load_bundled_advice()
+    loading.load_bundled_advice()  # before the standing answers, which show it
     standing.load_shipped()
 
 
 @receiver(web_server_began)
-def answer_the_examples(sender: Any, **kwargs: Any) -> None:
-    """Answer one of the questions that the first page offers, and have a worker answer the others.
+def answer_examples(sender: Any, **kwargs: Any) -> None:
+    """Answer one of the first page's example questions, and enqueue the others.
 
-    What one answer loads is in memory then before the process is forked, so all web processes share it.
+    The data that one answer loads is then in memory before the process forks, so that all web processes share it.
     """
     from .answer_store import selectors, snapshots, standing
     from .evidence import dataframes
 
     most = settings.KDB_MOST_ARMS_AT_ONCE
-    asked = [
+    examples = [
         question
         for question in standing.examples()
         if not dataframes.workload_has_more_arms_than(most, question.workload)
     ]
-    if asked:
-        snapshots.compute_and_store(asked[0])
-    kept = selectors.kept_answers(asked)
-    if missing := [question for question in asked if question not in kept]:
+    if examples:
+        snapshots.compute_and_store(examples[0])
+    kept = selectors.stored_answers(examples)
+    if missing := [question for question in examples if question not in kept]:
         snapshots.enqueue_questions(*missing)
 
 
@@ -91,16 +90,16 @@ def judge_changed_claims(sender: Any, **kwargs: Any) -> None:
 
 
 @receiver(publication_wanted)
-def answer_with_the_draft(sender: Any, case_study: CaseStudy, **kwargs: Any) -> str:
-    """Say which question would have no answer."""
+def refuse_draft_without_answers(sender: Any, case_study: CaseStudy, **kwargs: Any) -> str:
+    """Return which question would lose its answer by the draft; "" for none."""
     from .answer_store.previews import preview
 
     return preview.why_not_publish(case_study)
 
 
 @receiver(run_wanted)
-def let_copies_end_first(sender: Any, host: Host, **kwargs: Any) -> str:
-    """Say which copy of a disk keeps a run waiting: begun beside it, the run would measure both."""
+def wait_for_copies(sender: Any, host: Host, **kwargs: Any) -> str:
+    """Return which copy of a disk a run has to wait for, because the copy would disturb it; "" for none."""
     from .fleet.moving import moves
 
     return moves.copy_under_way(host)
@@ -108,33 +107,33 @@ def let_copies_end_first(sender: Any, host: Host, **kwargs: Any) -> str:
 
 @receiver(host_stopped)
 def stop_moves(sender: Any, host: Host, user: Any, asked_by: Any, **kwargs: Any) -> None:
-    """Call off the moves on a host, somebody's or all; a policy of theirs makes no more."""
+    """Cancel the moves on a host, of one user or all, and turn off its policy if the user set it."""
     from .fleet.moving import moves, policies
 
     moves.call_all_off(host, user=user, asked_by=asked_by)
-    if asked_by is None or asked_by == policies.set_by(host):
+    if asked_by is None or asked_by == policies.policy_author(host):
         policies.turn_off(host, user=user)
 
 
 @receiver(sitting_ended)
 def look_for_changes(sender: Any, **kwargs: Any) -> None:
-    """Have the sitting's series tested once it is committed."""
+    """Enqueue the test of the sitting's series for changes."""
     from .own_lab.changes import detection as changes
 
     jobs.enqueue_once(changes.JOB)
 
 
 @receiver(delivery_due)
-def tell_members_alone(sender: Any, delivery: Delivery, **kwargs: Any) -> str:
-    """Say why somebody is not told of a change after all; "" where nothing is against it."""
+def refuse_delivery_to_others(sender: Any, delivery: Delivery, **kwargs: Any) -> str:
+    """Return why a notification of a change is not delivered to its user; "" where it is."""
     from .own_lab.changes import selectors as changes
 
     return changes.why_not_deliver(delivery)
 
 
 @receiver(ticked)
-def look_after_what_is_kept(sender: Any, **kwargs: Any) -> None:
-    """Ask again for what a publication left to do, whatever message was lost."""
+def recover_lost_work(sender: Any, **kwargs: Any) -> None:
+    """Enqueue work that is due or was lost. Called on every tick."""
     from .answer_store import snapshots
     from .answer_store.previews import effects
     from .answer_store.subscriptions import followers

@@ -368,7 +368,7 @@ def _clear_caches() -> Iterator[None]:
 def _empty_caches() -> None:
     for cache in caches.all(initialized_only=True):
         cache.clear()
-    knowledge._kept.cache_clear()
+    knowledge._load_knowledge.cache_clear()
 
 
 # The network

@@ -23,7 +23,7 @@ from modelling.prediction.validation import reports
 
 CACHES = ("worked-out", "rankings", "verdicts", "arms")
 # Who has them in memory has kept them, or reads what is kept, or what was measured in laboratories.
-NOT_SHARED = ("modelling.answer:", "modelling.doubts", "modelling.aged", "modelling.causes:")
+NOT_SHARED = ("modelling.answer:", "modelling.forecast_caveats", "modelling.speed_changes", "modelling.causes:")
 PATCHING = {"monkeypatch", "settings", "django_assert_num_queries", "django_assert_max_num_queries"}
 
 # A statement that writes what answers are worked out from, or are; its table. Jobs are no part of the evidence.
@@ -126,7 +126,7 @@ def install() -> None:
         settings.CACHES[name]["BACKEND"] = f"{__name__}.{Cache.__name__}"
     snapshots._answer = _shared(snapshots._answer)
     reports._build_report = _shared(reports._build_report)
-    estimate._in_one_metric = _shared(estimate._in_one_metric)
+    estimate._rank_by_metric = _shared(estimate._rank_by_metric)
     knowledge.cells = _shared(knowledge.cells)
     Knowledge.fitted = _fitted_once(Knowledge.fitted)
     sessions.prior_of_choices = _shared(sessions.prior_of_choices)

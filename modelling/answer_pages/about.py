@@ -1,4 +1,4 @@
-"""Pages about KDB itself, and the one that sums up a workload over all choices."""
+"""Pages about KDB itself, and the summary of all choices for a workload."""
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -19,8 +19,8 @@ from modelling.own_lab.selectors import measure_command
 
 from .api import FIGURES
 from .forms import VisitorForm
-from .layout.standing import choices_of
-from .views import known_address, understood_of
+from .layout.standing import summarize_choices
+from .views import describe_reading, known_address
 
 
 @require_safe
@@ -31,7 +31,7 @@ def about(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def measure(request: HttpRequest) -> HttpResponse:
-    """Show how to measure on one's own machine, what an address asks or in general, and how to share it."""
+    """Show how to measure on one's own machine, for a question in the address or in general, and how to share it."""
     axis, site = request.GET.get("axis", ""), site_of(request)
     form = QuestionForm(request.GET, axis=axis) if axis in AXES else None
     answered = snapshot_or_none(form.question()) if form and form.is_valid() else None
@@ -60,7 +60,7 @@ def status_page(request: HttpRequest) -> HttpResponse:
 def known(request: HttpRequest, slug: str) -> HttpResponse:
     """Show what to choose for a workload, choice by choice, under a hypervisor where one is named.
 
-    An answer that a worker has to work out first is named as such, and the rest is shown.
+    Answers that a worker has to compute first are listed as such.
     """
     workloads, hypervisors = names.names()["workload"], names.names()["hypervisor_or_native"]
     form = VisitorForm({**{name: request.GET.get(name, "") for name in (*KEPT_FACTS, "text")}, "workload": slug})
@@ -73,19 +73,19 @@ def known(request: HttpRequest, slug: str) -> HttpResponse:
     beside = {name: facts[name] for name in KEPT_FACTS[1:] if name in facts}
     snapshots = current_answers(choices_for(slug, hypervisor))
     answers = {question: answer_in(snapshot) for question, snapshot in snapshots.items() if snapshot}
-    choices = choices_of(answers, beside)
+    choices = summarize_choices(answers, beside)
     chosen = {choice.axis for choice in choices}
     under = f" on {hypervisors[hypervisor]}" if hypervisor else ""
     under = " without a hypervisor" if hypervisor == NATIVE else under
     context = {
-        "understood": understood_of(form),
+        "understood": describe_reading(form),
         "beside": facts_in_words(beside),
         "title": f"{workloads[slug]}{under}: what to choose",
         "workload": slug,
         "choices": choices,
         "unknown": [words.THING[question.axis] for question, answer in answers.items() if question.axis not in chosen],
         "waiting": [words.THING[question.axis] for question, snapshot in snapshots.items() if not snapshot],
-        "others": [(slug_, label) for slug_, label in hypervisors.items() if slug_ != hypervisor],
+        "others": [(other, label) for other, label in hypervisors.items() if other != hypervisor],
         "hypervisor": hypervisor,
     }
     return render(request, "modelling/known.html", context)

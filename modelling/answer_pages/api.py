@@ -1,4 +1,4 @@
-"""Rankings as data, and the state of the whole."""
+"""The API of rankings, comparisons, mixes, the overview and the status."""
 
 import hashlib
 import json
@@ -49,7 +49,7 @@ from modelling.models import Laboratory, RankingSnapshot
 from modelling.own_lab.selectors import HERE, HERE_PARAMETER, answer_here, laboratory_asked, mix_here
 
 from . import serializers
-from .comparison import compared_here, comparison_version
+from .comparison import compare_here, comparison_version
 from .forms import MOST_WORKLOADS, ComparisonForm, MixApiForm, RankingForm, TableForm
 from .layout.heat_map import heat_map
 from .mix import mix_version
@@ -58,10 +58,16 @@ from .table import table
 
 ENTRY_COLUMNS = tuple(shape_of(RankedEntry)().fields)
 _FIELDS = serializers.RankingSerializer().fields
-# What depends on the asking stands where it always stood: after the revision, and the fit after the grounds.
-_ANSWER, _BESIDE = ([field.name for field in fields(kind)] for kind in (Answer, serializers.Beside))
-_AFTER = _ANSWER.index("entries")
-RANKING_KEYS = (*_ANSWER[:2], *_BESIDE[:-1], *_ANSWER[2:_AFTER], _BESIDE[-1], *_ANSWER[_AFTER:])
+# Fields that depend on the request keep their places: after the revision, and `fit` after the grounds.
+_ANSWER, _REQUEST = ([field.name for field in fields(kind)] for kind in (Answer, serializers.Beside))
+_FIT_PLACE = _ANSWER.index("entries")
+RANKING_KEYS = (
+    *_ANSWER[:2],
+    *_REQUEST[:-1],
+    *_ANSWER[2:_FIT_PLACE],
+    _REQUEST[-1],
+    *_ANSWER[_FIT_PLACE:],
+)
 KEYS_WITHIN = {
     name: tuple(inner.fields)
     for name, field in _FIELDS.items()
@@ -119,7 +125,7 @@ class RankingView(PublicOrOwnView):
         kept = answer_version(question, as_of, method, request.user)
         if kept is None:
             return being_worked_out(question)
-        budget.remove_limit()  # the rest only shows what is there, however slow the machine is
+        budget.remove_limit()  # only serializing is left, which must not fail on a slow machine
         if laboratory:
             text = as_json(kept, question, machine, laboratory)
             return HttpResponse(text, content_type="application/json")
@@ -127,8 +133,8 @@ class RankingView(PublicOrOwnView):
         modified = int(kept.snapshot.computed_at.timestamp())
         respond = partial(as_csv, kept.snapshot)
         if file_format != "csv":
-            written = partial(as_json, kept, question, machine)
-            respond = partial(_kept_body, f"modelling.ranking:{tag}", written)
+            write = partial(as_json, kept, question, machine)
+            respond = partial(_cached_body, f"modelling.ranking:{tag}", write)
         return tagged(request, tag, respond, modified=modified, is_immutable=bool(method and kept.is_pinned))
 
 
@@ -154,11 +160,11 @@ class TableView(PublicView):
         digests = [f"{row.digest}{row.superseded_by or ''}" if row else "waiting" for row in answers.values()]
         tag = hashlib.sha256(",".join([axis, *(question.key for question in answers), *digests]).encode()).hexdigest()
 
-        def written() -> str:
+        def write() -> str:
             body = {"axis": axis, "filters": form.question().asked, **table(answers)}
             return json.dumps(body, separators=(",", ":"))
 
-        return tagged(request, tag, partial(_kept_body, f"modelling.table:{tag}", written))
+        return tagged(request, tag, partial(_cached_body, f"modelling.table:{tag}", write))
 
 
 class HeatMapView(PublicView):
@@ -215,7 +221,7 @@ class ComparisonView(PublicOrOwnView):
             "changes": [aged.sentence for aged in kept.changes],
         }
         if laboratory:
-            here = compared_here(question, keys, laboratory)
+            here = compare_here(question, keys, laboratory)
             return Response({**body, "here": asdict(here) if here else None})
         return tagged_json(request, {**body, "here": None}, is_immutable=bool(method and kept.is_pinned))
 
@@ -272,7 +278,7 @@ FIGURES = status.Probe(figures)
 
 
 class StatusView(PublicView):
-    throttle_classes = []  # they count in Redis, which may hang; one thread looks, however many ask
+    throttle_classes = []  # throttles use Redis, which may hang; one thread serves all requests for the status
 
     @extend_schema(
         operation_id="status",
@@ -300,7 +306,7 @@ class StatusView(PublicView):
 
 
 def being_worked_out(question: Question) -> Response:
-    """Answer that it is to be asked again in two seconds."""
+    """Respond that the answer is being computed: ask again in two seconds."""
     row = waiting_row(question)
     body = {
         "detail": "The answer is being worked out.",
@@ -310,34 +316,34 @@ def being_worked_out(question: Question) -> Response:
     return Response(body, status=202, headers={"Retry-After": "2", "Cache-Control": "no-store"})
 
 
-def _kept_body(key: str, written: Callable[[], str]) -> HttpResponse:
-    """Return JSON that is kept for a while as it is sent: to read and write it again costs most of a warm answer."""
-    body = get_or_compute(key, lambda: written().encode(), cache="bodies", seconds=60)
+def _cached_body(key: str, write: Callable[[], str]) -> HttpResponse:
+    """Return a JSON response from the cache of bodies, as serializing is most of the cost of a stored answer."""
+    body = get_or_compute(key, lambda: write().encode(), cache="bodies", seconds=60)
     return HttpResponse(body, content_type="application/json")
 
 
 def as_json(kept: AnswerVersion, question: Question, machine: Machine, laboratory: Laboratory | None = None) -> str:
-    """Write the whole answer, its permanent address, and how the machine stands to its evidence.
+    """Serialize the answer with its permanent address and the fit of the machine to its evidence.
 
     laboratory : whose member asks for the answer on its machine
     """
     here = answer_here(question, laboratory) if laboratory else None
-    seen = [releases.of_laboratory(laboratory)] if laboratory else []
+    seen = [releases.newest_of_laboratory(laboratory)] if laboratory else []
     result = kept.snapshot.result
     fitting = fit(question.axis, question.filters, machine, result["grounds"]["facts"], names.names())
     beside = {
         "superseded_by": kept.superseded_by,
         "fit": asdict(fitting),
         **kept.permanence(partial(words.api_address, question)),
-        "doubt": kept.doubt,
+        "doubt": kept.caveat,
         "here": asdict(here) if here else None,
         "releases": [asdict(line) for line in releases.releases(question, result, *seen)] if not kept.as_of else [],
     }
-    return json.dumps(in_documented_order({**result, **beside}), separators=(",", ":"))
+    return json.dumps(order_fields({**result, **beside}), separators=(",", ":"))
 
 
-def in_documented_order(result: dict[str, Any]) -> dict[str, Any]:
-    """Put the fields in one order on every database: PostgreSQL keeps JSON with its keys in another order."""
+def order_fields(result: dict[str, Any]) -> dict[str, Any]:
+    """Put the fields in the documented order, as PostgreSQL does not keep the order of JSON keys."""
     body = {key: result[key] for key in RANKING_KEYS if key in result}
     for name, keys in KEYS_WITHIN.items():
         value = body.get(name)

@@ -1,4 +1,4 @@
-"""The question as chips: each leads to the field that changes it, and to the question without it."""
+"""Build the chips of a question: each links to the field that changes it, and to the question without it."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -14,15 +14,15 @@ from modelling.evidence.question import Question
 
 from .forms import ENTRIES, VisitorForm
 
-MOST_MORE = 8  # entries that are offered to be compared as well
+MOST_MORE = 8  # further entries offered for comparison
 
 
 @dataclass(frozen=True)
 class Chip:
-    """One thing that was asked or said.
+    """One part of a question or machine.
 
-    label : with a colon, "" of an entry; field : id of the field that changes it
-    without : address of the question without it; "": it needs one
+    label : with a colon, "" for an entry; field : id of the field that changes it
+    without : address of the question without it; "": it is required
     """
 
     label: str
@@ -34,13 +34,12 @@ class Chip:
 def chips(
     form: VisitorForm, question: Question, machine: Machine, as_of: int | None, keys: Sequence[str] = ()
 ) -> list[Chip]:
-    """Return the workload, what is chosen, each entry that is compared, each filter, each need and each fact of the
-    machine.
+    """Return a chip for the workload, the axis, each compared entry, filter, need and fact of the machine.
 
-    form : with them filled in; keys : of what is compared
+    form : with all of them filled in; keys : of the compared entries
     """
 
-    def asked(question: Question, facts: Mapping[str, str], keys: Sequence[str] = keys) -> str:
+    def address_with(question: Question, facts: Mapping[str, str], keys: Sequence[str] = keys) -> str:
         if len(keys) < 2:
             return address(question, as_of, facts)
         return comparison_address(question, keys, **facts, **({"as_of": as_of} if as_of else {}))
@@ -48,20 +47,22 @@ def chips(
     facts = machine.given
     chosen: list[tuple[str, Any, str]] = [("workload", question.workload, ""), ("axis", question.axis, "")]
     for name, key in zip(ENTRIES, keys, strict=False):
-        chosen.append((name, key, asked(question, facts, [other for other in keys if other != key])))
+        chosen.append((name, key, address_with(question, facts, [other for other in keys if other != key])))
     for name, value in question.filters.items():
         unset: dict[str, Any] = {name: None}
-        chosen.append((name, value, asked(replace(question, **unset), facts)))
+        chosen.append((name, value, address_with(replace(question, **unset), facts)))
     for need in question.needs:
         rest = tuple(other for other in question.needs if other != need)
-        chosen.append(("needs", need, asked(replace(question, needs=rest), facts)))
+        chosen.append(("needs", need, address_with(replace(question, needs=rest), facts)))
     for name, value in facts.items():
-        chosen.append((name, value, asked(question, {other: fact for other, fact in facts.items() if other != name})))
+        chosen.append(
+            (name, value, address_with(question, {other: fact for other, fact in facts.items() if other != name}))
+        )
     return [
         Chip(
             "" if name in ENTRIES else f"{form.fields[name].label}: ",
-            names.label(AXES[question.axis], value) if name in ENTRIES else _named(form, name, value),
-            form["images" if name == "host_fs" else name].id_for_label,  # what images lie on is one field
+            names.label(AXES[question.axis], value) if name in ENTRIES else _display_value(form, name, value),
+            form["images" if name == "host_fs" else name].id_for_label,  # one field for all kinds of host storage
             without,
         )
         for name, value, without in chosen
@@ -71,10 +72,7 @@ def chips(
 def comparison_links(
     answer: Answer, keys: Sequence[str], beside: Mapping[str, str], as_of: int | None
 ) -> list[tuple[str, str]]:
-    """Return links that add another entry of the answer to the comparison: label and address.
-
-    beside : what else the address says
-    """
+    """Return label and address of links that add an entry to the comparison. beside : further query parameters"""
     if len(keys) >= len(ENTRIES):
         return []
     then = {"as_of": as_of} if as_of else {}
@@ -82,7 +80,7 @@ def comparison_links(
     return [(label, comparison_address(answer.question, (*keys, key), **beside, **then)) for key, label in others]
 
 
-def _named(form: VisitorForm, name: str, value: Any) -> str:
+def _display_value(form: VisitorForm, name: str, value: Any) -> str:
     if name == "axis":
         return THING[value]
     field = form.fields[name]

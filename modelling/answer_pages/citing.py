@@ -13,9 +13,8 @@ _PUBLISHER = "KDB"
 
 
 @dataclass(frozen=True)
-class Cited:
-    """An answer to be cited. address : permanent, with the site's; says : its sentence; given_on : when it was worked
-    out"""
+class Citation:
+    """The citation of an answer. address : permanent, absolute; says : its sentence; given_on : day it was computed"""
 
     title: str
     says: str
@@ -53,7 +52,7 @@ class Cited:
 
     @property
     def csl(self) -> str:
-        """Return an item of CSL-JSON, in a list of its own as programs for references take it."""
+        """Return CSL-JSON: a list with one item, as reference managers import it."""
         item = {
             "id": self.key,
             "type": "webpage",
@@ -65,10 +64,10 @@ class Cited:
             "URL": self.address,
             "abstract": self.says,
         }
-        return json.dumps([item], ensure_ascii=False, indent=0)  # pages drop indentation
+        return json.dumps([item], ensure_ascii=False, indent=0)  # the template loader drops indentation
 
-    def linked(self, case_studies: Mapping[str, str]) -> dict[str, Any]:
-        """Return the answer as a Claim of schema.org. case_studies : short name to address, of those it rests on"""
+    def as_schema_org(self, case_studies: Mapping[str, str]) -> dict[str, Any]:
+        """Return the answer as a Claim of schema.org. case_studies : slug to address of those it rests on"""
         return {
             "@type": "Claim",
             "@id": self.address,

@@ -1,4 +1,4 @@
-"""A comparison as a page: the answer told of two to six entries of its axis."""
+"""The page of a comparison of two to six entries."""
 
 from dataclasses import replace
 from typing import Any
@@ -29,12 +29,12 @@ from modelling.guidance.guide_texts import guide_for_axis
 from modelling.own_lab.selectors import HERE, laboratory_in, measure_command
 
 from .chips import chips, comparison_links
-from .comparison import compared, compared_here, comparison_version, over_workloads
+from .comparison import compare_here, comparison_and_answer, comparison_version, ratios_by_workload
 from .content import Comparison
 from .forms import VisitorForm
 from .layout import presentation, tabs
 from .layout.side_by_side import ordered_pair, pair_lines, workload_tables
-from .views import rendered, respond, understood_of
+from .views import describe_reading, render_question, respond
 
 
 @require_safe
@@ -42,14 +42,14 @@ from .views import rendered, respond, understood_of
 @private_with(HERE)
 @at_permanent_addresses
 def compare(request: HttpRequest) -> HttpResponse:
-    """Show what to choose among entries of one axis, and why; to members how they stand on their machine."""
+    """Show what to choose among entries of one axis, and why; members of a laboratory see their machine's numbers."""
     is_fragment, laboratory = wants_fragment(request), laboratory_in(request)
     if request.GET.keys() <= {"axis"} and request.GET.get("axis", "") in ("", *AXES):
         form = VisitorForm(request.GET, asks=False, compares=True)
-        return respond(request, rendered(is_fragment, form=form))
+        return respond(request, render_question(is_fragment, form=form))
     form = VisitorForm(request.GET, compares=True)
     if not form.is_valid():
-        return respond(request, rendered(is_fragment, form=form), status=422 if is_fragment else 400)
+        return respond(request, render_question(is_fragment, form=form), status=422 if is_fragment else 400)
     if form.is_open:
         return to_page(request, f"{reverse('answer')}?{request.GET.urlencode()}")
     question, machine = replace(form.question(), needs=()), Machine.of(form.cleaned_data)
@@ -66,17 +66,17 @@ def compare(request: HttpRequest) -> HttpResponse:
     shown["fit"] = fit(question.axis, question.filters, machine, whole.grounds.facts, names.names())
     shown["tells_fit"] = bool(machine.given)
     shown["caveats"] = presentation.caveats(shown["page"], shown["fit"].says_disks, "") if shown["page"] else []
-    shown["here"] = compared_here(question, keys, laboratory) if here and laboratory else None
+    shown["here"] = compare_here(question, keys, laboratory) if here and laboratory else None
     shown["here_most"] = ":"
     shown["may_operate"] = permissions.may_operate(request.user)
     if is_fragment and target_of(request) == "answer-tabs":
         content = render_to_string("modelling/_answer_tabs.html", shown)
         return at_address(request, HttpResponse(content), request.get_full_path())
-    asked = VisitorForm.showing_all(question, machine, text, keys)
+    asked = VisitorForm.filled_with(question, machine, text, keys)
     shown["chips"] = chips(asked, question, machine, as_of, keys)
     shown["more"] = comparison_links(whole, keys, beside, as_of)
-    shown["understood"] = understood_of(form) if text else None
-    return respond(request, rendered(is_fragment, form=asked, **shown), title=shown["title"])
+    shown["understood"] = describe_reading(form) if text else None
+    return respond(request, render_question(is_fragment, form=asked, **shown), title=shown["title"])
 
 
 def _context(
@@ -88,18 +88,18 @@ def _context(
     beside: dict[str, str],
     site: str,
 ) -> dict[str, Any]:
-    """Return what the templates print; what only a tab shows, where it is open.
+    """Return the template context; what only a tab shows is included if that tab is open.
 
-    opened : tab of the address; beside : what else it says
+    opened : tab in the address; beside : its further parameters
     """
     comparison = cattrs.structure(edition.result, Comparison)
-    answer = compared(question, keys, as_of)[1] if edition.is_of_today else None
+    answer = comparison_and_answer(question, keys, as_of)[1] if edition.is_by_current_method else None
     page = presentation.AnswerPage(answer, names.names(), as_of, settings.KDB_MARGIN) if answer else None
-    verdict, then = comparison.verdict, edition.named if as_of else {}
+    verdict, then = comparison.verdict, edition.address_parameters if as_of else {}
     ranked = [*(verdict.choice if verdict else ()), *(entry.key for entry in (answer.entries if answer else ()))]
-    order = [*dict.fromkeys([*ranked, *keys])]  # what is recommended first
+    order = [*dict.fromkeys([*ranked, *keys])]  # recommended entries first
     first = next(ordered_pair(pair, order) for pair in comparison.pairs if {pair.a, pair.b} == {*order[:2]})
-    labelled = tabs.of_comparison(answer)
+    labelled = tabs.comparison_tabs(answer)
     tab = opened if opened in labelled else next(iter(labelled))
     shown = tabs.tabs(labelled, tab, lambda name: words.comparison_address(question, keys, **beside, **then, tab=name))
     context: dict[str, Any] = {
@@ -121,21 +121,21 @@ def _context(
         "explanation": explained(question, order[0], order[1], as_of) if tab == tabs.WHY else None,
     }
     if tab == tabs.SIDE_BY_SIDE:
-        behind = {key: _laboratories(answer, {order[0], key}) if answer else 0 for key in order[1:]}
+        behind = {key: _count_laboratories(answer, {order[0], key}) if answer else 0 for key in order[1:]}
         drawn = [key for key, number in behind.items() if number >= presentation.FEWEST_LABORATORIES]
-        ratios = over_workloads(question, [order[0], *drawn], as_of) if drawn else ()
+        ratios = ratios_by_workload(question, [order[0], *drawn], as_of) if drawn else ()
         context["lines"] = pair_lines(comparison, order, then)
         context["workloads"] = workload_tables(comparison, order, ratios, then, settings.KDB_MARGIN)
     elif tab == tabs.DIFFERS:
         context["comparison"] = comparison
     elif tab == tabs.HISTORY:
-        named = edition.named
+        named = edition.address_parameters
         context["permanent_address"] = words.comparison_address(question, keys, **named) if named else ""
         context["api_address"] = words.comparison_api_address(question, keys, **then)
         context["answer_address"] = words.address(question, as_of, method=then.get("method"))
     return context
 
 
-def _laboratories(answer: Answer, keys: set[str]) -> int:
+def _count_laboratories(answer: Answer, keys: set[str]) -> int:
     """Count the laboratories that compared these entries."""
     return len({row.laboratory for row in answer.compared if keys <= {*row.entries}})

@@ -1,5 +1,4 @@
-"""Two to six entries of an axis side by side: what is known of each, in what their environments differ, and for
-every two of them whether and why their numbers may be compared.
+"""Compare two to six entries of an axis: their ranks and environments, and whether and why each two may be compared.
 
 Source: docs/models/ranking.md, sections 1 to 6.
 """
@@ -17,10 +16,10 @@ from experiments.case_studies.tables import FACTS
 from experiments.models import Configuration
 from kdb.content import taken
 from modelling.answer_pages.explanations.selectors import (
-    came_with,
     confounding,
     contrast_between,
     direct_groups,
+    find_confounding,
     shared_part,
     tiers_between,
 )
@@ -32,7 +31,7 @@ from modelling.answers.configurations import MOST_STUDIES, configurations_behind
 from modelling.answers.content import Answer
 from modelling.answers.estimate import ranking_of
 from modelling.answers.subset import answer_for_subset
-from modelling.estimation.arms import entry_keys, with_entry
+from modelling.estimation.arms import arms_stating_entry, entry_keys
 from modelling.estimation.ranking import METHOD, Ranking
 from modelling.evidence import counts, dataframes, names
 from modelling.evidence.axes import AXES, COLUMN_LABELS, Axis
@@ -63,14 +62,13 @@ _COORDINATES = {
 def comparison_version(
     question: Question, keys: Sequence[str], as_of: int | None, method: int | None, user: Any
 ) -> AnswerVersion:
-    """Return the comparison as its address has it, pinned where that is permanent. That of now comes with the changes
-    of its entries since they were measured."""
+    """Return the comparison at its address: pinned if that is permanent, else with changes since it was measured."""
     edition = combined_version(
         permalinks.permalink_key("comparison", f"{question.key}|{','.join(keys)}"),
         as_of,
         method,
         user,
-        work_out=lambda: asdict(compared(question, keys, as_of)[0]),
+        work_out=lambda: asdict(comparison_and_answer(question, keys, as_of)[0]),
         is_worth=lambda result: any(pair["ratio"] is not None for pair in result["pairs"]),
     )
     if as_of is not None:
@@ -79,8 +77,8 @@ def comparison_version(
     return replace(edition, changes=changes_concerning(question, keys, studies))
 
 
-def compared_here(question: Question, keys: Sequence[str], laboratory: Laboratory) -> Here | None:
-    """Return how entries stand on the machine of a laboratory, beside the one to use there; see answer_here."""
+def compare_here(question: Question, keys: Sequence[str], laboratory: Laboratory) -> Here | None:
+    """Return the entry to use on a laboratory's machine, and the compared ones there; see answer_here."""
     here = answer_here(question, laboratory)
     if here is None:
         return None
@@ -88,27 +86,29 @@ def compared_here(question: Question, keys: Sequence[str], laboratory: Laborator
     return replace(here, entries=(first, *(entry for entry in others if entry.key in keys)))
 
 
-def compared(question: Question, keys: Sequence[str], as_of: int | None = None) -> tuple[Comparison, Answer]:
-    """Compare two to six entries side by side, with the answer told of them. Kept in memory as an explanation is."""
+def comparison_and_answer(
+    question: Question, keys: Sequence[str], as_of: int | None = None
+) -> tuple[Comparison, Answer]:
+    """Compare two to six entries side by side, and the answer restricted to them. Cached."""
     snapshot = snapshot_at(question, as_of)
     entries = hashlib.sha256(",".join(keys).encode()).hexdigest()
     revision = as_of or counts.revision()
     key = f"modelling.comparison_and_answer:{snapshot.digest}:{revision}:{entries}"
-    return get_or_compute(key, lambda: compare(question, keys, revision, as_of))
+    return get_or_compute(key, lambda: compute_comparison(question, keys, revision, as_of))
 
 
-def over_workloads(question: Question, keys: Sequence[str], as_of: int | None = None) -> tuple[WorkloadRatio, ...]:
-    """Return what is known of the first entry against each other under every workload. Kept in memory alike."""
+def ratios_by_workload(question: Question, keys: Sequence[str], as_of: int | None = None) -> tuple[WorkloadRatio, ...]:
+    """Return the ratios of the first entry to the others under every workload. Cached."""
     asked = hashlib.sha256(f"{question.key}|{','.join(keys)}".encode()).hexdigest()
-    key = f"modelling.over_workloads:{METHOD}:{as_of or counts.revision()}:{as_of is None}:{asked}"
-    return get_or_compute(key, lambda: tuple(ratios(question, keys, as_of)))
+    key = f"modelling.ratios_by_workload:{METHOD}:{as_of or counts.revision()}:{as_of is None}:{asked}"
+    return get_or_compute(key, lambda: tuple(compute_ratios(question, keys, as_of)))
 
 
-def ratios(question: Question, keys: Sequence[str], as_of: int | None = None) -> Iterator[WorkloadRatio]:
-    """Yield what is known of the first entry against each other, workload by workload, the question's own first.
+def compute_ratios(question: Question, keys: Sequence[str], as_of: int | None = None) -> Iterator[WorkloadRatio]:
+    """Yield the ratios of the first entry to each other one by workload, the question's own first.
 
-    The number of queries grows with the workloads of the catalogue, of which MOST_WORKLOADS are looked at, and not with
-    evidence or entries. A workload with more evidence than is ranked on the way to a page is left out.
+    Queries grow with the workloads, of which MOST_WORKLOADS are ranked, not with evidence or entries. Workloads with
+    too much evidence to rank for a page are left out.
     """
     first, *others = keys
     known = names.names()["workload"]
@@ -125,18 +125,17 @@ def ratios(question: Question, keys: Sequence[str], as_of: int | None = None) ->
                 )
 
 
-def compare(
+def compute_comparison(
     question: Question, keys: Sequence[str], revision: int, as_of: int | None = None
 ) -> tuple[Comparison, Answer]:
-    """Return the comparison, at `revision`, and the answer told of its entries. A constant number of queries, whatever
-    is compared.
+    """Return the comparison at `revision`, and the answer restricted to its entries. A constant number of queries.
 
     keys : two to MOST_ENTRIES different entries of the question's axis, ranked or not
-    as_of : what counted at this knowledge revision, in place of what counts now
+    as_of : use the evidence of this knowledge revision in place of the current one
     """
     axis = AXES[question.axis]
     ranking = ranking_of(question, as_of)
-    all_arms = with_entry(dataframes.arms(replace(question, metric=ranking.metric), as_of=as_of), axis)
+    all_arms = arms_stating_entry(dataframes.arms(replace(question, metric=ranking.metric), as_of=as_of), axis)
     all_arms = all_arms.assign(entry=entry_keys(all_arms, axis))
     all_arms = all_arms[all_arms["entry"].isin(keys)]
     newest = from_newest_studies(all_arms)
@@ -147,7 +146,7 @@ def compare(
         revision=revision,
         metric=ranking.metric,
         entries=tuple(_entry(axis, key, ranking, all_arms) for key in keys),
-        environment=_environment(configurations_behind(keys, ranking, newest)),
+        environment=_environment_facts(configurations_behind(keys, ranking, newest)),
         environment_of=(
             "all configurations behind each entry"
             if len(newest) == len(all_arms)
@@ -167,8 +166,8 @@ def _entry(axis: Axis, key: str, ranking: Ranking, all_arms: pd.DataFrame) -> Co
     return taken(ComparedEntry, ranked, key=key, label=label(axis, key), case_studies=tuple(sorted(sources)))
 
 
-def _environment(of_entries: list[list[Configuration]]) -> tuple[EnvironmentFact, ...]:
-    """Return every fact of the configurations behind the entries: the values of each entry, those that differ first."""
+def _environment_facts(of_entries: list[list[Configuration]]) -> tuple[EnvironmentFact, ...]:
+    """Return the facts of the entries' configurations with the values of each entry, differing facts first."""
     facts: tuple[tuple[str, Callable[[Configuration], str]], ...] = (
         ("Case study", lambda c: c.case_study.title),
         ("Server", lambda c: c.case_study.server.model),
@@ -185,7 +184,7 @@ def _environment(of_entries: list[list[Configuration]]) -> tuple[EnvironmentFact
 
 
 def _pair(axis: Axis, a: str, b: str, ranking: Ranking, all_arms: pd.DataFrame, named: Named) -> ComparedPair:
-    """Say how two entries stand to one another, and why that may be said."""
+    """Return the ratio of two entries, and why they may or may not be compared."""
     part = shared_part(ranking, a, b)
     contrast = contrast_between(part, a, b)
     used = ranking.arms[ranking.arms["entry"].isin([a, b])]
@@ -193,13 +192,13 @@ def _pair(axis: Axis, a: str, b: str, ranking: Ranking, all_arms: pd.DataFrame, 
     if groups:
         basis = "side by side"
         why = (
-            f"{_some({group.case_study for group in groups}, named)} measured both in "
+            f"{_name_studies({group.case_study for group in groups}, named)} measured both in "
             f"{counted(len(groups), 'fair-play group')}: same benchmark version "
             f"and workload parameters, with {listed(COLUMN_LABELS[c] for c in axis.held)} equal."
-            f"{confounding(came_with(axis, a, b, used))}"
+            f"{confounding(find_confounding(axis, a, b, used))}"
         )
     elif contrast is not None:
-        basis, why = "through others", _through(axis, a, b, ranking)
+        basis, why = "through others", _describe_indirect(axis, a, b, ranking)
     elif tiers := tiers_between(ranking, axis, a, b):
         basis = "lists"
         made = listed(sorted({named[1][tier.publication] for tier in tiers}))
@@ -208,13 +207,13 @@ def _pair(axis: Axis, a: str, b: str, ranking: Ranking, all_arms: pd.DataFrame, 
         basis = "lists"
         why = "Lists and numbers join the two in a chain, which gives an order and no ratio."
     else:
-        basis, why = "not at all", _apart(axis, a, b, all_arms, named)
+        basis, why = "not at all", _why_not_comparable(axis, a, b, all_arms, named)
     ratio, low, high = (contrast.ratio, contrast.low, contrast.high) if contrast else (None, None, None)
     return ComparedPair(a, b, ratio, low, high, basis, why)
 
 
-def _through(axis: Axis, a: str, b: str, ranking: Ranking) -> str:
-    """Say by which entries an indirect comparison goes."""
+def _describe_indirect(axis: Axis, a: str, b: str, ranking: Ranking) -> str:
+    """Name the entries through which two are compared."""
     arms = ranking.arms
     beside = [
         set(arms[arms["fair_play_group"].isin(arms[arms["entry"] == key]["fair_play_group"])]["entry"])
@@ -229,8 +228,8 @@ def _through(axis: Axis, a: str, b: str, ranking: Ranking) -> str:
     )
 
 
-def _apart(axis: Axis, a: str, b: str, all_arms: pd.DataFrame, named: Named) -> str:
-    """Say why two entries may not be compared."""
+def _why_not_comparable(axis: Axis, a: str, b: str, all_arms: pd.DataFrame, named: Named) -> str:
+    """Explain why two entries may not be compared."""
     of = {key: all_arms[all_arms["entry"] == key] for key in (a, b)}
     missing = [label(axis, key) for key, arms in of.items() if arms.empty]
     if missing:
@@ -238,8 +237,8 @@ def _apart(axis: Axis, a: str, b: str, all_arms: pd.DataFrame, named: Named) -> 
     shared = sorted(set(of[a]["case_study"]) & set(of[b]["case_study"]))
     if not shared:
         return (
-            f"{label(axis, a)} was measured in {_some(of[a]['case_study'], named)}, {label(axis, b)} in "
-            f"{_some(of[b]['case_study'], named)}: server, disk and protocol differ, and no comparison joins "
+            f"{label(axis, a)} was measured in {_name_studies(of[a]['case_study'], named)}, {label(axis, b)} in "
+            f"{_name_studies(of[b]['case_study'], named)}: server, disk and protocol differ, and no comparison joins "
             "them."
         )
     words = {**_COORDINATES, **COLUMN_LABELS}
@@ -247,8 +246,8 @@ def _apart(axis: Axis, a: str, b: str, all_arms: pd.DataFrame, named: Named) -> 
     columns = [*MEASUREMENT_FIELDS, *axis.held]
     differing = [words[c] for c in columns if not set(mine[c].map(str)) & set(other[c].map(str))]
     what = f"not with the same {listed(differing, 'or')}" if differing else "with no combination of settings in common"
-    return f"{_some(shared, named)} measured both, but {what}."
+    return f"{_name_studies(shared, named)} measured both, but {what}."
 
 
-def _some(slugs: Iterable[str], named: Named) -> str:
+def _name_studies(slugs: Iterable[str], named: Named) -> str:
     return some([named[0][slug] for slug in sorted(set(slugs))], MOST_NAMED)

@@ -1,4 +1,4 @@
-"""Fair-play audit of a case study: which of its numbers may be compared with which, and what stands in the way.
+"""Audit a case study for fair play: which of its numbers may be compared, and why others may not.
 
 Source: docs/models/ranking.md, sections 1 to 3.
 """
@@ -23,12 +23,12 @@ from modelling.evidence.fairplay import group_numbers
 from modelling.evidence.names import arm_label
 from modelling.evidence.words import counted, listed
 
-SHOWN = 20  # numbers that nothing may be compared with, named one by one
+SHOWN = 20  # numbers without comparison that are listed
 
 
 @dataclass(frozen=True)
 class AxisLine:
-    """One axis, with how much a case study says about it."""
+    """The comparisons of a case study on one axis."""
 
     label: str
     groups: int  # fair-play groups with two entries or more
@@ -40,8 +40,8 @@ class AxisLine:
 class Audit:
     """The audit of a case study: what of it may be compared.
 
-    numbers : arms, a mean over repetitions counting once, of which `derived` follow from a text
-    alone : those that no axis can use, and why, the first SHOWN of `alone_count`
+    numbers : of arms, of which `derived` follow from a text by arithmetic
+    alone : the first SHOWN of the `alone_count` arms that no axis can use, with the reason
     """
 
     numbers: int
@@ -83,7 +83,7 @@ def audit(case_study: CaseStudy) -> Audit | None:
         groups=len(np.unique(numbers)),
         axes=lines,
         alone=[
-            _alone(row, arms[numbers == numbers[arms.index.get_loc(row.Index)]])
+            _why_alone(row, arms[numbers == numbers[arms.index.get_loc(row.Index)]])
             for row in alone.head(SHOWN).itertuples()
         ],
         alone_count=len(alone),
@@ -91,8 +91,8 @@ def audit(case_study: CaseStudy) -> Audit | None:
     )
 
 
-def _alone(row: Any, group: pd.DataFrame) -> str:
-    """Say why no axis can use a number: nothing beside it, or what is beside it differs in more than one may vary."""
+def _why_alone(row: Any, group: pd.DataFrame) -> str:
+    """Explain why no axis can use a number: its group has no other number, or all others differ in held columns."""
     machines = f", {counted(row.vm_count, 'machine')}" if row.vm_count else ""
     what = f"{arm_label(row)}{machines} ({row.source or 'imported'})"
     others = group[group.index != row.Index]
@@ -105,7 +105,7 @@ def _alone(row: Any, group: pd.DataFrame) -> str:
 
 
 def _doubts(case_study: CaseStudy, arms: pd.DataFrame) -> list[str]:
-    """Name what the source leaves open that fair play rests on, each with what follows from it."""
+    """Return sentences on what the source does not state but comparisons depend on."""
     doubts = []
     if below := int(arms[dataframes.ANECDOTE].sum()):
         doubts.append(

@@ -1,4 +1,4 @@
-"""Checks what a visitor has and leaves open, and a ranking with the machine it is held against."""
+"""Forms of rankings, comparisons, mixes and tables, and of a visitor's machine and question."""
 
 import re
 from collections.abc import Collection, Mapping, Sequence
@@ -24,9 +24,9 @@ from modelling.ask.selectors import (
     Machine,
     Reading,
     Said,
-    images_lie_on,
     machine_fields,
-    understood,
+    parse_host_storage,
+    read_text,
 )
 from modelling.evidence import choices, names
 from modelling.evidence.axes import AXES, KINDS, axis_left_open, entry_key, entry_label
@@ -43,12 +43,12 @@ from modelling.evidence.forms import (
 from modelling.evidence.question import Question
 from modelling.evidence.words import counted
 
-MOST_ENTRIES = 6  # of a comparison
-MOST_WORKLOADS = 20  # of a table
+MOST_ENTRIES = 6  # entries of a comparison
+MOST_WORKLOADS = 20  # workloads of a table
 
 
 class RankingForm(QuestionForm):
-    """A question as a program asks it, with the machine that its evidence is held against."""
+    """A question to the API, with a machine to compare with its evidence."""
 
     field_order = (*QuestionForm.field_order, *MACHINE_FIELDS)
 
@@ -63,7 +63,7 @@ class WorkloadsField(forms.CharField):
     def clean(self, value: Any) -> list[str]:
         slugs: list[str] = []
         for name in super().clean(value).split(","):
-            slugs.append(_further_workload(name.strip(), slugs))
+            slugs.append(_parse_workload(name.strip(), slugs))
         if len(slugs) > MOST_WORKLOADS:
             raise forms.ValidationError(f"{len(slugs)} workloads; at most {MOST_WORKLOADS} are shown in one table.")
         return slugs
@@ -76,15 +76,15 @@ class WeightsField(forms.CharField):
         weights: dict[str, float] = {}
         for part in super().clean(value).split(","):
             name, _, number = part.strip().partition(":")
-            slug = _further_workload(name, weights)
+            slug = _parse_workload(name, weights)
             if not re.fullmatch(rf"[0-9]{{1,6}}([.][0-9]{{1,{WEIGHT_DECIMALS}}})?", number.strip()):
                 raise forms.ValidationError(f"{part!r}: a workload, a colon and a number, as in varmail:60.")
             weights[slug] = float(number)
-        return _some(weights)
+        return _require_share(weights)
 
 
-def _further_workload(name: str, others: Collection[str]) -> str:
-    """Return the slug of the workload. Raises ValidationError where there is none, or it is among the others."""
+def _parse_workload(name: str, others: Collection[str]) -> str:
+    """Return the slug of the workload. Raises ValidationError where it is unknown, or among the others."""
     slug = names.slug_for("workload", name)
     if slug is None:
         raise forms.ValidationError(f"{name!r} is no workload here; there are {', '.join(names.names()['workload'])}.")
@@ -93,14 +93,14 @@ def _further_workload(name: str, others: Collection[str]) -> str:
     return slug
 
 
-def _some(weights: dict[str, float]) -> dict[str, float]:
+def _require_share(weights: dict[str, float]) -> dict[str, float]:
     if not any(weights.values()):
         raise forms.ValidationError("Give at least one workload a share above 0.")
     return weights
 
 
 class ComparisonForm(QuestionForm):
-    """A comparison as a program asks for it: two to six different keys, separated by commas."""
+    """A comparison in the API: two to six different keys, separated by commas."""
 
     needs = None  # type: ignore[assignment]  # it recommends nothing
     entries = forms.CharField(max_length=MOST_ENTRIES * (LONGEST_KEY + 1))
@@ -123,7 +123,7 @@ class MixApiForm(AnyWorkloadForm):
 
 
 class MixForm(AnyWorkloadForm, AskForm):
-    """A field for each workload of the catalogue, in percent or any other unit."""
+    """A mix on pages: a field with the share of each workload, in any unit."""
 
     def __init__(self, data: Any = None) -> None:
         super().__init__(data)
@@ -137,7 +137,7 @@ class MixForm(AnyWorkloadForm, AskForm):
         data = super().clean() or self.cleaned_data
         weights = {slug: data.get(slug) or 0.0 for slug, _ in self.workloads}
         if not self.errors:
-            data["weights"] = _some({slug: round(weight, WEIGHT_DECIMALS) for slug, weight in weights.items()})
+            data["weights"] = _require_share({slug: round(weight, WEIGHT_DECIMALS) for slug, weight in weights.items()})
         return data
 
     @property
@@ -162,7 +162,7 @@ class TableForm(AnyWorkloadForm):
 
 
 class VisitorForm(AskForm):
-    """A visitor's machine and question, in his words. What he leaves open is what the answer chooses."""
+    """A visitor's machine and question, partly as free text. The answer chooses what they leave open."""
 
     field_order = (
         *("workload", "text", "hypervisor", "disks", "images", "guest_os_family", "vm_count"),
@@ -170,13 +170,13 @@ class VisitorForm(AskForm):
         "needs",
         *SETTINGS,
     )
-    reading: Said | None = None  # of the text, where there is one
-    chosen: Reading | None = None  # of its readings
-    compared: tuple[str, ...] = ()  # entries of the axis that are chosen, or the text names, where they are two or more
+    reading: Said | None = None  # of the text, if there is one
+    chosen: Reading | None = None  # the reading that is answered
+    compared: tuple[str, ...] = ()  # two or more entries of the axis, chosen or named by the text
 
     def __init__(self, data: Any = None, *, asks: bool = True, compares: bool = False) -> None:
-        """asks : whether it is sent off; while choices are made no workload is missed yet
-        compares : whether entries to compare are offered; they are as well where the data has some"""
+        """asks : whether it is submitted; before that, a missing workload is no error
+        compares : whether to offer entries to compare, which are also offered where the data has some"""
         super().__init__(data)
         self.asks = asks and bool({"axis", "workload"} & set(self.data))
         self.compares = compares or bool(set(ENTRIES) & set(self.data))
@@ -201,27 +201,27 @@ class VisitorForm(AskForm):
         self.order_fields(self.field_order)
 
     @classmethod
-    def showing_all(
+    def filled_with(
         cls, question: Question, machine: Machine, text: str = "", keys: Sequence[str] = ()
     ) -> "VisitorForm":
-        """Return the form with what was asked filled in. keys : of what is compared"""
+        """Return the form filled in with a question and machine. keys : of the compared entries"""
         compared = {"axis": question.axis, **dict(zip(ENTRIES, keys, strict=False))} if keys else {}
-        return cls({**_asked(question, machine), "text": text, **compared})
+        return cls({**_form_data(question, machine), "text": text, **compared})
 
     def as_understood(self) -> "VisitorForm":
-        """Return the form with what its words were read as filled in."""
+        """Return the form filled in with the reading of its text."""
         data = self.given
         return VisitorForm({**data, "images": data.get("images") or data.get("host_fs", "")})
 
     @property
     def given(self) -> dict[str, str]:
-        """Return what a valid form was given, and its words were read as, as an address has it."""
+        """Return the query parameters of a valid form, with the reading of its text."""
         given = {name: value for name, value in self.cleaned_data.items() if value not in (None, "", ())}
         return {name: ",".join(value) if isinstance(value, tuple) else str(value) for name, value in given.items()}
 
     @property
-    def given_beside_text(self) -> dict[str, str]:
-        """Return what was chosen beside the words of a valid form: what they are not read as by themselves."""
+    def given_besides_text(self) -> dict[str, str]:
+        """Return the query parameters of a valid form that do not come from reading its text."""
         readings = self.reading.readings if self.reading else ()
         read = {pair for reading in readings for pair in reading.filters.items()}
         read |= {pair for one in readings[:1] for pair in (("axis", one.axis), ("workload", one.workload))}
@@ -229,22 +229,22 @@ class VisitorForm(AskForm):
 
     @property
     def is_open(self) -> bool:
-        """Tell whether a valid form names no workload yet: words that leave it to be chosen, or a machine alone."""
+        """Return whether a valid form names no workload."""
         return not self.cleaned_data["workload"]
 
     @property
     def leaves_choice_open(self) -> bool:
-        """Return whether the text of a valid form names a workload, perhaps a machine, and nothing to choose."""
+        """Return whether the text of a valid form names a workload, perhaps a machine, but no axis."""
         is_whole = self.chosen is not None and self.chosen.is_whole and not self.cleaned_data["axis"]
-        return is_whole and not self.is_open and self.given_beside_text.keys() <= {"workload", *KEPT_FACTS}
+        return is_whole and not self.is_open and self.given_besides_text.keys() <= {"workload", *KEPT_FACTS}
 
     @property
     def is_answered_by_page(self) -> bool:
-        """Return whether the text of a valid form asks what a page or a guide says, and names nothing to choose."""
+        """Return whether a page or guide answers the text of a valid form, which names no axis."""
         return self.leaves_choice_open and self.reading is not None and bool(self.reading.pages or self.reading.guides)
 
     def clean_images(self) -> str:
-        return images_lie_on(self.cleaned_data["images"])
+        return parse_host_storage(self.cleaned_data["images"])
 
     def clean(self) -> dict[str, Any]:
         data = super().clean() or self.cleaned_data
@@ -253,20 +253,20 @@ class VisitorForm(AskForm):
                 self.add_error("images", f"The address says {data['host_fs']!r} as well (host_fs); give one of them.")
             data["host_fs"], data["images"] = on, ""
         if text := data.get("text"):
-            self.reading = understood(text)
+            self.reading = read_text(text)
             self.chosen = chosen = self.reading.reading_beside(data)
             if chosen:
                 read = {"axis": "" if chosen.is_whole else chosen.axis, "workload": chosen.workload, **chosen.filters}
                 data |= {name: value for name, value in read.items() if value and not data.get(name)}
                 self.compared = chosen.entries if len(chosen.entries) > 1 and data["axis"] == chosen.axis else ()
         if chosen_entries := {name: data[name] for name in ENTRIES if data.get(name)}:
-            self._check_entries(data.get("axis") or _left_open(data), chosen_entries)
+            self._check_entries(data.get("axis") or _open_axis(data), chosen_entries)
         if not data.get("workload") and "workload" not in self.errors and self.asks and not text:
             self.add_error("workload", "A workload is required: choose one, or write what you run.")
         return data
 
     def _check_entries(self, axis: str, chosen: Mapping[str, str]) -> None:
-        """Take the entries to compare, or say what is wrong with them. chosen : field to key"""
+        """Set the entries to compare, or add errors. chosen : field to key"""
         self.compared = tuple(chosen.values())
         for place, (name, key) in enumerate(chosen.items()):
             if error := entry_error(axis, key):
@@ -277,26 +277,25 @@ class VisitorForm(AskForm):
             self.add_error("b" if "a" in chosen else "a", "Give two to six entries, or none.")
 
     def other_axes(self) -> list[tuple[str, str]]:
-        """Return the axes to which all chosen entries belong, where the asked one is not among them: label and where
-        they are compared on it."""
+        """Return label and comparison address of the axes with all chosen entries, if the requested one lacks some."""
         axes = [axis for axis in AXES if self.compared and all(axis in axes_with(key) for key in self.compared)]
         asked = {name: value for name in self.fields if (value := self.data.get(name))}
         labels = {axis: AXES[axis].label.lower() for axis in axes if self.data.get("axis") not in axes}
         return [(label, f"{reverse('compare')}?{urlencode({**asked, 'axis': axis})}") for axis, label in labels.items()]
 
     def question(self) -> Question:
-        self.axis = self.cleaned_data["axis"] or _left_open(self.cleaned_data)
+        self.axis = self.cleaned_data["axis"] or _open_axis(self.cleaned_data)
         return super().question()
 
     @property
     def facts(self) -> dict[str, Any]:
-        """Return what is said of the machine, as an address and a kept machine have it."""
+        """Return the facts of the machine, as query parameters and stored machines have them."""
         if not self.is_bound or not self.is_valid():
             return {}
         data = {**self.cleaned_data, "images": self.cleaned_data["images"] or self.cleaned_data["host_fs"]}
         return {name: data[name] for name in KEPT_FACTS if data[name]}
 
-    # What is offered
+    # Fields and choices for templates
 
     @property
     def load_fields(self) -> list[forms.BoundField]:
@@ -308,7 +307,7 @@ class VisitorForm(AskForm):
 
     @property
     def further_fields(self) -> list[forms.BoundField]:
-        return [self[name] for name in _FURTHER if name != "axis" or not self.compares]
+        return [self[name] for name in _FURTHER_FIELDS if name != "axis" or not self.compares]
 
     @property
     def entry_fields(self) -> list[forms.BoundField]:
@@ -316,24 +315,24 @@ class VisitorForm(AskForm):
 
     @cached_property
     def _entries(self) -> dict[str, str]:
-        return dict(entry_choices(self._given.get("axis") or _left_open(self._given), names.names()))
+        return dict(entry_choices(self._given.get("axis") or _open_axis(self._given), names.names()))
 
     def _offered_entries(self, name: str) -> list[tuple[str, str]]:
-        """Return the entries that may be compared, with the chosen one, whatever it is."""
+        """Return the choices of an entry field, including the chosen entry even if it is invalid."""
         chosen = self.data.get(name) or ""
         return [("", "–"), *({chosen: chosen} | self._entries if chosen else self._entries).items()]
 
     def _offer_choices(self) -> None:
-        """Offer every choice with how many case studies lie behind it; worked out when the form is shown."""
+        """Show the number of case studies behind each choice; lazily, as it is only needed for rendering."""
         for name, empty in _OFFERED.items():
             field = self.fields[name]
-            field.widget = Select(field.widget.attrs, CallableChoiceIterator(partial(self._offered, name, empty)))
+            field.widget = Select(field.widget.attrs, CallableChoiceIterator(partial(self._choices_of, name, empty)))
 
-    def _offered(self, name: str, empty: str) -> list[tuple[Any, Any]]:
-        """Return the choices of a field; those that lead to no comparison come last and apart."""
-        counts = self._behind.case_studies.get(_COUNTED_AS.get(name, name), {})
+    def _choices_of(self, name: str, empty: str) -> list[tuple[Any, Any]]:
+        """Return the choices of a field, those without any comparison in a group at the end."""
+        counts = self._evidence.case_studies.get(_COUNTED_AS.get(name, name), {})
         column = _COUNTED_AS.get(name, name)
-        used, chosen = self._behind.used.get(column), self._given.get(column)
+        used, chosen = self._evidence.used.get(column), self._given.get(column)
         systems = names.names()["file_system"]
         offered = {
             value: label
@@ -341,21 +340,21 @@ class VisitorForm(AskForm):
             if not used or value not in systems or value in used or value == chosen
         }
         nowhere = [(value, label) for value, label in offered.items() if counts.get(value) == 0]
-        leading = [(v, _with_count(label, counts.get(v))) for v, label in offered.items() if counts.get(v) != 0]
+        leading = [(v, _label_with_count(label, counts.get(v))) for v, label in offered.items() if counts.get(v) != 0]
         return [("", empty), *leading, *([("No comparison yet", nowhere)] if nowhere else [])]
 
     @cached_property
     def _given(self) -> dict[str, Any]:
-        """Return what is chosen, as far as it is understood."""
+        """Return the valid fields so far."""
         self.is_valid()
         given = dict(self.cleaned_data) if self.is_bound else {}
-        if given.get("images"):  # no study has them there: they filter nothing, but leave no host file system open
-            given["axis"] = given.get("axis") or _left_open(given)
+        if given.get("images"):  # host storage that no case study has filters nothing, but settles the host file system
+            given["axis"] = given.get("axis") or _open_axis(given)
         return given
 
     @cached_property
     def _values(self) -> Mapping[str, Mapping[Any, str]]:
-        """Return field of a question to what may be chosen, with its label."""
+        """Return field of a question to its values with labels."""
         known = names.names()
         counts = {*names.vm_counts(), *filter(None, [self._given.get("vm_count")])}
         return {
@@ -369,12 +368,12 @@ class VisitorForm(AskForm):
         }
 
     @cached_property
-    def _behind(self) -> choices.Behind:
+    def _evidence(self) -> choices.ChoiceEvidence:
         given = {name: value for name, value in self._given.items() if name in _COUNTED_FOR}
-        return choices.behind(self._values, given)
+        return choices.count_evidence(self._values, given)
 
 
-# Field that says how much lies behind each choice: what it says where nothing is chosen.
+# Field with numbers of case studies to its label for no choice.
 _OFFERED = {
     "workload": "Choose one",
     "hypervisor": "Not decided",
@@ -385,45 +384,45 @@ _OFFERED = {
     "guest_fs": "Not decided",
     "axis": "What is left open",
 }
-_FURTHER = ("axis", "guest_fs", "host_storage", "storage", "benchmark", "grade", "evidence", "metric")
-_COUNTED_AS = {"disks": "storage", "images": "host_fs"}  # where the evidence has the same fact
+_FURTHER_FIELDS = ("axis", "guest_fs", "host_storage", "storage", "benchmark", "grade", "evidence", "metric")
+_COUNTED_AS = {"disks": "storage", "images": "host_fs"}  # field of the machine to that of the evidence
 _COUNTED_FOR = ("axis", *(name for name in QuestionForm.field_order if name != "needs"))
 
 
-# Fields of an address that name what is compared.
+# Query parameters of compared entries, with their labels.
 ENTRIES = dict(zip("abcdef", ("First", "Second", "Third", "Fourth", "Fifth", "Sixth"), strict=True))
 
 
 def entry_choices(axis: str, names: dict[str, dict[str, str]]) -> list[tuple[str, str]]:
-    """Return every entry that the axis can have, as (key, label); configurations only by hypervisor and pair."""
+    """Return key and label of every possible entry of the axis; configurations without cache mode."""
     asked = AXES[axis]
-    if asked.setting and asked.setting.of:  # a release of something: only those that are stated
+    if asked.setting and asked.setting.of:  # releases: only those that case studies state
         return list(names[axis].items())
     columns = [[""] if column in asked.optional else names[KINDS[column]] for column in asked.entry]
     keys = [entry_key(asked, values) for values in product(*columns)]
     return [(key, entry_label(asked, key, names)) for key in keys]
 
 
-def _with_count(label: str, number: int | None) -> str:
+def _label_with_count(label: str, number: int | None) -> str:
     return label if number is None else f"{label} ({counted(number, 'case study', 'case studies')})"
 
 
-def _left_open(fields: Mapping[str, Any]) -> str:
+def _open_axis(fields: Mapping[str, Any]) -> str:
     host = fields.get("host_fs") or fields.get("host_storage") or fields.get("images")
     return axis_left_open(fields.get("hypervisor"), fields.get("guest_fs"), host)
 
 
-def _asked(question: Question, machine: Machine) -> dict[str, str]:
-    """Return the fields of the form that a question and a machine fill; the axis where it is not the one left open."""
+def _form_data(question: Question, machine: Machine) -> dict[str, str]:
+    """Return the form data of a question and machine, without the axis where it follows from what is open."""
     asked = shown(question)
     images = machine.images or question.host_fs
-    if question.axis == _left_open({**question.as_dict(), **machine.given}):
+    if question.axis == _open_axis({**question.as_dict(), **machine.given}):
         del asked["axis"]
     return {**asked, **machine.given, **({"images": images} if images else {})}
 
 
 class RateForm(AskForm):
-    """A question, and the rate that each machine is to have."""
+    """A question, and the rate that each machine needs."""
 
     rate = forms.FloatField(
         min_value=0.001,

@@ -1,4 +1,4 @@
-"""The answer under a mix of workloads as a page, and as the API asks for it."""
+"""The answer under a mix of workloads, for the page and the API."""
 
 import copy
 import hashlib
@@ -39,8 +39,7 @@ from .layout.mix_page import present_mix
 @private_with(HERE)
 @at_permanent_addresses
 def mix_page(request: HttpRequest) -> HttpResponse:
-    """Show which entry suits a mix of workloads, and how far the shares may move before another does; to members what
-    suits it on their machine."""
+    """Show which entry suits a mix of workloads, and for which shares another does; to members on theirs."""
     laboratory = laboratory_in(request)
     if not request.GET.keys() - {HERE}:
         return render(request, "modelling/mix.html", {"form": MixForm(), "page": None})
@@ -49,12 +48,12 @@ def mix_page(request: HttpRequest) -> HttpResponse:
         return render(request, "modelling/mix.html", {"form": form, "page": None}, status=400)
     question, weights = form.question(), form.cleaned_data["weights"]
     edition = mix_version(question, weights, as_of, method, request.user)
-    named = edition.named
+    named = edition.address_parameters
     shown = {
         "form": form,
         "page": present_mix(cattrs.structure(edition.result, MixAnswer), question, names.names(), as_of),
         "here": mix_here(question, weights, laboratory) if laboratory and as_of is None else None,
-        "on_machines": [] if HERE in request.GET else _on_machines(question, weights, request.user),
+        "on_machines": [] if HERE in request.GET else _links_to_laboratories(question, weights, request.user),
         "as_of": as_of,
         "current_address": mix_address(question, weights),
         "edition": edition,
@@ -64,7 +63,7 @@ def mix_page(request: HttpRequest) -> HttpResponse:
     return render(request, "modelling/mix.html", shown)
 
 
-def _on_machines(question: Question, weights: dict[str, float], user: Any) -> list[tuple[str, str]]:
+def _links_to_laboratories(question: Question, weights: dict[str, float], user: Any) -> list[tuple[str, str]]:
     """Return the user's laboratories that measured something of the mix, each with the address of the mix there."""
     if not user.is_authenticated:
         return []
@@ -77,44 +76,40 @@ def _on_machines(question: Question, weights: dict[str, float], user: Any) -> li
 
 
 def mix_answer(question: Question, weights: Mapping[str, float], as_of: int | None = None) -> MixAnswer:
-    """Return the answer to the question under a mix of workloads (its own does not matter), now or as of a revision.
-
-    Kept in memory for as long as the knowledge revision stands.
-    """
+    """Return the answer to the question under a mix in place of its workload, now or as of a revision. Cached."""
     shares, revision = _shares(weights), as_of or counts.revision()
 
-    def work_out() -> MixAnswer:
+    def compute() -> MixAnswer:
         estimate = estimate_mix(question, shares, as_of)
         return answer_mix(estimate, [_share(estimate, workload, as_of) for workload in shares], revision)
 
-    digest = hashlib.sha256(_key(question, shares).encode()).hexdigest()
-    return get_or_compute(f"modelling.mixed:{METHOD}:{revision}:{as_of is None}:{digest}", work_out)
+    digest = hashlib.sha256(_pin_key(question, shares).encode()).hexdigest()
+    return get_or_compute(f"modelling.mixed:{METHOD}:{revision}:{as_of is None}:{digest}", compute)
 
 
 def mix_version(
     question: Question, weights: Mapping[str, float], as_of: int | None, method: int | None, user: Any
 ) -> AnswerVersion:
-    """Return the mix as its address has it, pinned where that is permanent. That of now is weaker where its evidence
-    aged."""
+    """Return the mix at its address: pinned if that is permanent, else a step weaker where its evidence is stale."""
     edition = combined_version(
-        permalinks.permalink_key("mix", _key(question, _shares(weights))),
+        permalinks.permalink_key("mix", _pin_key(question, _shares(weights))),
         as_of,
         method,
         user,
         work_out=lambda: asdict(mix_answer(question, weights, as_of)),
         is_worth=lambda result: bool(result["entries"]),
     )
-    return edition if as_of is not None else _with_age(question, edition)
+    return edition if as_of is not None else _weaken_stale_mix(question, edition)
 
 
-def _with_age(question: Question, edition: AnswerVersion) -> AnswerVersion:
-    """Return the mix of now: a share is as weak as the answer on it alone, and the mix a step weaker where one of its
-    entries changed under a share that has numbers.
+def _weaken_stale_mix(question: Question, edition: AnswerVersion) -> AnswerVersion:
+    """Return the current mix with stale verdicts a step weaker.
 
-    Two queries where something may have aged and the answers are kept, else none.
+    A share is stale where its own answer is, the mix where one of its entries changed under a share with numbers. Two
+    queries where something may be stale and the answers are stored, else none.
     """
     by = replace(question, metric=edition.result["question"]["metric"])
-    alone = {workload: _alone(by, workload) for workload in edition.result["weights"]}
+    alone = {workload: _question_on(by, workload) for workload in edition.result["weights"]}
     concerned = [own for own in alone.values() if may_be_stale(own)]
     changes = changes_since(snapshots_or_none(concerned)) if concerned else {}
     if not any(changes.values()):
@@ -127,7 +122,7 @@ def _with_age(question: Question, edition: AnswerVersion) -> AnswerVersion:
         own_changes = changes.get(own, ())
         if own_changes:
             weaken_verdict(share["verdict"], [aged.sentence for aged in own_changes])
-        of_mix[own.workload] = [aged for aged in own_changes if share["has_numbers"] and aged.is_of(own, keys)]
+        of_mix[own.workload] = [aged for aged in own_changes if share["has_numbers"] and aged.concerns(own, keys)]
     if any(of_mix.values()):
         sentences = {workload: [aged.sentence for aged in aged_there] for workload, aged_there in of_mix.items()}
         weaken_verdict(result["verdict"], name_workloads(sentences))
@@ -136,8 +131,8 @@ def _with_age(question: Question, edition: AnswerVersion) -> AnswerVersion:
     return replace(edition, snapshot=snapshot, changes=tuple(aged for there in of_mix.values() for aged in there))
 
 
-def _alone(by: Question, workload: str) -> Question:
-    """Return the question on one workload alone. by : names the metric of the mix"""
+def _question_on(by: Question, workload: str) -> Question:
+    """Return the question on one workload of the mix. by : the question with the metric of the mix"""
     return replace(by, workload=workload, metric=None if by.metric == THROUGHPUT else by.metric)
 
 
@@ -146,17 +141,17 @@ def _shares(weights: Mapping[str, float]) -> dict[str, float]:
     return {workload: weight / total for workload, weight in weights.items() if weight > 0}
 
 
-def _key(question: Question, shares: Mapping[str, float]) -> str:
-    """Return all that the answer depends on, whatever workload the question has."""
+def _pin_key(question: Question, shares: Mapping[str, float]) -> str:
+    """Return all that the answer depends on, as text."""
     mix = ",".join(f"{workload}:{share!r}" for workload, share in sorted(shares.items()))
     return f"{question.key}|{mix}"
 
 
 def _share(estimate: MixEstimate, workload: str, as_of: int | None) -> Share:
-    """Return what is known of a workload by itself."""
+    """Return the answer to one workload of the mix by itself, with a forecast where it has no numbers."""
     question, rankings = estimate.question, estimate.rankings
     has_numbers = any(part.networks for part in rankings[workload].parts)
-    own = answer_in(snapshot_at(_alone(question, workload), as_of))
+    own = answer_in(snapshot_at(_question_on(question, workload), as_of))
     forecast = ""
     if not has_numbers:
         ranked = [[entry.key for part in ranking.parts for entry in part.entries] for ranking in rankings.values()]

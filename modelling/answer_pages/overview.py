@@ -1,8 +1,8 @@
-"""The overview: what is recommended of every choice under every workload, read from the kept answers."""
+"""Build the overview: the recommendation for every choice under every workload, from stored answers."""
 
 from kdb.cost import budget
 from modelling.answer_store import snapshots
-from modelling.answer_store.selectors import KeptVerdict, kept_verdicts
+from modelling.answer_store.selectors import StoredVerdict, stored_verdicts
 from modelling.answers.words import address
 from modelling.evidence import choices, counts, names
 from modelling.evidence.axes import AXES
@@ -15,12 +15,12 @@ from .layout.overview_table import RecommendationTable, present_overview
 def overview() -> Overview:
     """Return the overview. The number of queries does not grow with workloads, choices or evidence.
 
-    What published evidence compares and nobody asked yet is left to a worker, once.
+    Questions that evidence compares and nobody asked yet are left to a worker.
     """
-    budget.remove_limit()  # nothing is worked out for it, however slow the machine is that counts what is compared
+    budget.remove_limit()  # it computes no answers, and must not fail on a slow machine
     workloads = names.names()["workload"]
     questions = {(workload, axis): Question(axis, workload) for workload in workloads for axis in AXES}
-    kept = kept_verdicts(questions.values())
+    kept = stored_verdicts(questions.values())
     compared = choices.compared_under(workloads)
     missing = [
         question
@@ -34,7 +34,7 @@ def overview() -> Overview:
         snapshots.enqueue_questions(*missing)
         kept |= dict.fromkeys(missing)
     cells = {
-        place: _cell(question, kept[question]) if question in kept else _empty(question, NOTHING)
+        place: _cell(question, kept[question]) if question in kept else _unanswered_cell(question, NOTHING)
         for place, question in questions.items()
     }
     rows = [
@@ -44,7 +44,7 @@ def overview() -> Overview:
     return Overview(
         revision=counts.revision(),
         columns=tuple(OverviewColumn(axis.name, axis.label) for axis in AXES.values()),
-        rows=tuple(sorted(rows, key=_unanswered)),
+        rows=tuple(sorted(rows, key=lambda row: sum(cell.groups is None for cell in row.cells))),
     )
 
 
@@ -53,19 +53,15 @@ def recommendations() -> RecommendationTable:
     return present_overview(overview())
 
 
-def _unanswered(row: OverviewRow) -> int:
-    return sum(cell.groups is None for cell in row.cells)
-
-
-def _empty(question: Question, kind: str, revision: int | None = None) -> OverviewCell:
+def _unanswered_cell(question: Question, kind: str, revision: int | None = None) -> OverviewCell:
     return OverviewCell(question.axis, kind, revision=revision, address=address(question))
 
 
-def _cell(question: Question, kept: KeptVerdict | None) -> OverviewCell:
+def _cell(question: Question, kept: StoredVerdict | None) -> OverviewCell:
     if kept is None:
-        return _empty(question, WAITING)
+        return _unanswered_cell(question, WAITING)
     if kept.first is None:
-        return _empty(question, NOTHING, kept.revision)
+        return _unanswered_cell(question, NOTHING, kept.revision)
     return OverviewCell(
         axis=question.axis,
         kind=kept.kind,

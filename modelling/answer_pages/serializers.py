@@ -1,4 +1,4 @@
-"""The shapes of what is sent beside the content of answers."""
+"""API shapes besides the content of answers."""
 
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -99,7 +99,7 @@ class TableEntrySerializer(Fields):
 
 
 class TableSerializer(Fields):
-    """One question under several workloads. `waiting` are workloads whose answer is being worked out: ask again."""
+    """One question under several workloads. `waiting` are workloads whose answer is being computed: ask again."""
 
     axis = serializers.CharField()
     filters = serializers.DictField()
@@ -157,7 +157,7 @@ class FailingQuestionSerializer(Fields):
 
 
 class KeptAnswersSerializer(Fields):
-    """Answers that a publication superseded; until they are worked out again the previous ones are given."""
+    """Answers that a publication superseded; until they are computed again the previous ones are given."""
 
     waiting = serializers.IntegerField(help_text="Not answered again yet.")
     failing = FailingQuestionSerializer(many=True, help_text="Those of them that could not be, the first 20.")

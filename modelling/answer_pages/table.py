@@ -1,4 +1,4 @@
-"""The kept answers to one question under several workloads, as one table: entries down, workloads across."""
+"""Build a table of answers to one question under several workloads: entries in rows, workloads in columns."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -13,7 +13,7 @@ CELL = ("rank", "part", "ratio", "low", "high", "verdict", "grade")
 def table(answers: Mapping[Question, RankingSnapshot | None]) -> dict[str, Any]:
     """Return the table, JSON-ready, with null for an entry that an answer does not rank.
 
-    answers : question to its answer; None: a worker is at it
+    answers : question to its answer; None: a worker computes it
     """
     known = {question: snapshot.result for question, snapshot in answers.items() if snapshot is not None}
     entries: dict[str, str] = {}

@@ -1,4 +1,4 @@
-"""The question as a page: a form, and its answer in place."""
+"""The pages of a question: its form and answer, and the capacity of configurations."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -46,13 +46,13 @@ from modelling.models import Laboratory
 from modelling.own_lab.selectors import HERE, answer_here, laboratories_on, laboratory_in, measure_command
 
 from .chips import chips, comparison_links
-from .citing import Cited
+from .citing import Citation
 from .forms import RateForm, VisitorForm
 from .layout import presentation, tabs
 from .layout.meaning import carried_lines
 from .overview import recommendations
 
-_KEPT_SECONDS = 60
+_CACHE_SECONDS = 60
 
 
 @require_safe
@@ -60,20 +60,21 @@ _KEPT_SECONDS = 60
 @private_with(HERE)
 @at_permanent_addresses
 def answer(request: HttpRequest) -> HttpResponse:
-    """Show the form alone, or with the answer to the question in the address; to members on their machine."""
+    """Show the form, with the answer if the address has a question; members also see their machine's numbers."""
     is_fragment, laboratory = wants_fragment(request), laboratory_in(request)
     if not request.GET.keys() & set(VisitorForm.field_order):
-        return respond(request, _first_page(is_fragment))
+        return respond(request, _render_first_page(is_fragment))
     form = VisitorForm(request.GET)
     if not form.is_valid():
-        return respond(request, rendered(is_fragment, form=form), status=422 if is_fragment else 400)
+        return respond(request, render_question(is_fragment, form=form), status=422 if is_fragment else 400)
     if form.is_open or form.is_answered_by_page:
-        return respond(request, _open_page(form, is_fragment), form)
+        return respond(request, _render_open_question(form, is_fragment), form)
     if form.leaves_choice_open:
         return to_page(request, known_address(form.cleaned_data["workload"], form.given))
     as_of, method = page_version(request)
     here = laboratory.slug if laboratory and as_of is None else ""
-    asked = Asked(form.question(), Machine.of(form.cleaned_data), form.cleaned_data["text"], _tab_in(request), here)
+    machine, text = Machine.of(form.cleaned_data), form.cleaned_data["text"]
+    asked = AskedQuestion(form.question(), machine, text, _requested_tab(request), here)
     question = asked.question
     if form.compared:
         beside = {name: value for name, value in asked.beside.items() if name in ("text", HERE)}
@@ -85,10 +86,10 @@ def answer(request: HttpRequest) -> HttpResponse:
     operator = request.user if permissions.may_operate(request.user) else None
     kept = answer_version(question, as_of, method, request.user)
     if kept and not asked.tab:
-        budget.remove_limit()  # the rest only shows what is there, however slow the machine is
+        budget.remove_limit()  # only rendering is left, which must not fail on a slow machine
     site = site_of(request)
-    wanted = Wanted(is_fragment, is_fragment and target_of(request) == "answer-tabs", operator, site)
-    content, linked = _answered(asked, kept, wanted, laboratory)
+    wanted = RequestedParts(is_fragment, is_fragment and target_of(request) == "answer-tabs", operator, site)
+    content, linked = _render_answer(asked, kept, wanted, laboratory)
     if wanted.tabs_alone:
         return at_address(request, HttpResponse(content), address)
     if is_fragment:
@@ -98,21 +99,21 @@ def answer(request: HttpRequest) -> HttpResponse:
     return respond(request, content, form, title=title, address=permanent, feed_address=feed, linked_data=linked)
 
 
-def _linked(question: Question, kept: AnswerVersion, site: str) -> str:
-    """Return what search engines read of the answer, as an element of the page; "" where nothing is published."""
-    cited = _cited(question, kept, site)
+def _linked_data(question: Question, kept: AnswerVersion, site: str) -> str:
+    """Return the script element with structured data for search engines; "" where nothing is published."""
+    cited = _citation(question, kept, site)
     if cited is None:
         return ""
     slugs = dict.fromkeys(row["case_study"] for row in kept.result.get("evidence", []))
     addresses = {slug: site + reverse("case-study-detail", args=[slug]) for slug in slugs}
-    return linked_data.script(cited.linked(addresses))
+    return linked_data.script(cited.as_schema_org(addresses))
 
 
-def _cited(question: Question, kept: AnswerVersion, site: str) -> Cited | None:
-    named = kept.named
+def _citation(question: Question, kept: AnswerVersion, site: str) -> Citation | None:
+    named = kept.address_parameters
     if not named:
         return None
-    return Cited(
+    return Citation(
         title=words.title(question, names.names()),
         says=kept.result["verdict"]["sentence"],
         address=site + words.address(question, named["as_of"], method=named.get("method")),
@@ -122,24 +123,24 @@ def _cited(question: Question, kept: AnswerVersion, site: str) -> Cited | None:
     )
 
 
-def _tab_in(request: HttpRequest) -> str:
-    """Return the name of the tab in the address; "": none is open. One that is not known is left out of the address."""
+def _requested_tab(request: HttpRequest) -> str:
+    """Return the tab in the address; "" where it names none or an unknown one."""
     tab = request.GET.get("tab", "")
     return tab if tab in tabs.TABS else ""
 
 
 @require_safe
 def choices(request: HttpRequest) -> HttpResponse:
-    """Show the fields of the form with what lies behind each choice, beside what is chosen so far."""
+    """Show the fields of the form with the number of case studies behind each choice, given the others."""
     return render(request, "modelling/_choices.html", {"form": VisitorForm(request.GET, asks=False)})
 
 
 def respond(
     request: HttpRequest, content: str, form: VisitorForm | None = None, *, status: int = 200, **context: str
 ) -> HttpResponse:
-    """Send the content by itself for htmx, else on its page, which has a title and an address where it answers.
+    """Respond with the content alone for htmx, else in its page. context : title and addresses of an answer
 
-    form : valid, with the facts of a machine that whoever is signed in may keep
+    form : a valid one, with the facts of a machine, which a signed-in user may keep
     """
     is_fragment = wants_fragment(request)
     of_user: dict[str, Any] = {"machines": None, "facts": form.facts if form else {}, "follow": None, "on_machines": []}
@@ -164,8 +165,8 @@ def respond(
 
 
 @dataclass(frozen=True)
-class Asked:
-    """A question with what was said beside it, the tab that was opened, and the laboratory it is asked for; or ""."""
+class AskedQuestion:
+    """A question with the rest of its address; text, tab and here (slug of a laboratory) may be ""."""
 
     question: Question
     machine: Machine
@@ -175,16 +176,18 @@ class Asked:
 
     @property
     def beside(self) -> dict[str, str]:
-        """Return what stands in the address and changes nothing in the answer."""
+        """Return the query parameters that do not change the answer."""
         beside = {"text": self.text, HERE: self.here, "tab": self.tab}
         return {**self.machine.given, **{name: value for name, value in beside.items() if value}}
 
 
 @dataclass(frozen=True)
-class Wanted:
-    """The parts of an answer that are sent. tabs_alone : nothing but the tabs and what the open one shows
-    operator : the reader, where hosts of theirs are told of, and campaigns linked; site : scheme and host by which the
-        reader came"""
+class RequestedParts:
+    """The parts of an answer to send.
+
+    tabs_alone : only the tabs and the content of the open one; site : scheme and host of the request
+    operator : the reader, if they may operate hosts, whose releases are shown and campaigns linked
+    """
 
     is_fragment: bool
     tabs_alone: bool
@@ -192,11 +195,13 @@ class Wanted:
     site: str
 
 
-def _answered(
-    asked: Asked, kept: AnswerVersion | None, wanted: Wanted, laboratory: Laboratory | None
+def _render_answer(
+    asked: AskedQuestion, kept: AnswerVersion | None, wanted: RequestedParts, laboratory: Laboratory | None
 ) -> tuple[str, str]:
-    """Return form and answer as HTML, and what search engines read of a page; kept for a while: rendering them costs
-    six times the looking up. What is said of a laboratory's machine is not kept."""
+    """Return form and answer as HTML, and structured data for search engines.
+
+    Cached, as rendering takes six times as long as the lookup; not for a laboratory, whose numbers are private.
+    """
     if kept is None:
         row = waiting_row(asked.question)
         waiting = {
@@ -205,7 +210,7 @@ def _answered(
             "row": row,
             "ahead": count_ahead(row) if row else None,
         }
-        return rendered(wanted.is_fragment, form=VisitorForm(), waiting=waiting), ""
+        return render_question(wanted.is_fragment, form=VisitorForm(), waiting=waiting), ""
 
     def body() -> str:
         on_machine = answer_here(asked.question, laboratory) if asked.here and laboratory else None
@@ -216,45 +221,44 @@ def _answered(
             "here_most": ":4",
         }
         if shown["tab"] == tabs.EVIDENCE and kept.as_of is None:
-            seen = [releases.of_hosts(permissions.hosts_visible_to(wanted.operator))] if wanted.operator else []
-            seen += [releases.of_laboratory(laboratory)] if asked.here and laboratory else []
+            seen = [releases.newest_of_hosts(permissions.hosts_visible_to(wanted.operator))] if wanted.operator else []
+            seen += [releases.newest_of_laboratory(laboratory)] if asked.here and laboratory else []
             shown["releases"] = releases.releases(asked.question, kept.result, *seen)
         is_open = kept.as_of is None and not (on_machine and on_machine.is_decided)
         shown["measure"] = measure_command(shown["page"].answer, asked.here, server=wanted.site) if is_open else None
         if wanted.tabs_alone:
             return render_to_string("modelling/_answer_tabs.html", shown)
-        form = VisitorForm.showing_all(asked.question, asked.machine, asked.text)
-        understood = understood_of(form) if asked.text and form.is_valid() else None
+        form = VisitorForm.filled_with(asked.question, asked.machine, asked.text)
+        understood = describe_reading(form) if asked.text and form.is_valid() else None
         shown["chips"] = chips(form, asked.question, asked.machine, kept.as_of)
-        return rendered(wanted.is_fragment, form=form, understood=understood, **shown)
+        return render_question(wanted.is_fragment, form=form, understood=understood, **shown)
 
     def page() -> tuple[str, str]:
-        return body(), "" if wanted.is_fragment else _linked(asked.question, kept, wanted.site)
+        return body(), "" if wanted.is_fragment else _linked_data(asked.question, kept, wanted.site)
 
     if asked.here:
         return page()
     key = f"modelling.answer:{kept.digest}:{sha256(f'{asked}{wanted}'.encode()).hexdigest()}"
-    kept_page: tuple[str, str] = get_or_compute(key, page, cache="bodies", seconds=_KEPT_SECONDS)
+    kept_page: tuple[str, str] = get_or_compute(key, page, cache="bodies", seconds=_CACHE_SECONDS)
     return kept_page
 
 
-def _open_page(form: VisitorForm, is_fragment: bool) -> str:
-    """Render what is said to a text that leaves the workload open, or asks what a page says.
+def _render_open_question(form: VisitorForm, is_fragment: bool) -> str:
+    """Render the page for a text without a workload, or for one that another page answers.
 
-    Where it asks for no choice, what KDB recommends stands below.
+    Unless the text asks for a choice, the table of recommendations follows.
     """
     asks_choice = form.chosen is not None and not form.chosen.is_whole
-    asked: dict[str, Any] = {"loads": _loads(form)}
+    asked: dict[str, Any] = {"loads": _workload_links(form)}
     if not asks_choice:
         asked["table"] = recommendations()
     elif compared_under(()) is not None:
         asked["thing"] = words.THING[form.question().axis]
-    return rendered(is_fragment, form=form.as_understood(), understood=understood_of(form), **asked)
+    return render_question(is_fragment, form=form.as_understood(), understood=describe_reading(form), **asked)
 
 
-def _loads(form: VisitorForm) -> list[tuple[str, str]]:
-    """Return each workload under which published evidence compares what a text asks without one, and the address that
-    asks the same under it."""
+def _workload_links(form: VisitorForm) -> list[tuple[str, str]]:
+    """Return label and address of the same question under each workload with evidence on it, for a text without one."""
     if form.chosen is None or not form.is_open:
         return []
     workloads, question = names.names()["workload"], form.question()
@@ -263,7 +267,7 @@ def _loads(form: VisitorForm) -> list[tuple[str, str]]:
     is_whole = form.chosen.is_whole
     axes = AXES if is_whole else (question.axis,)
 
-    def under(workload: str) -> str:
+    def address_under(workload: str) -> str:
         asked = replace(question, workload=workload)
         if is_whole:
             return known_address(workload, form.given)
@@ -272,54 +276,56 @@ def _loads(form: VisitorForm) -> list[tuple[str, str]]:
         return words.address(asked, beside={**machine, "text": text})
 
     return [
-        (label, under(workload))
+        (label, address_under(workload))
         for workload, label in workloads.items()
         if any(compared.get(workload, {}).get(axis) for axis in axes)
     ]
 
 
-def understood_of(form: VisitorForm) -> dict[str, Any] | None:
-    """Return what a valid form's words were read as, with what is asked without each word, and by each other reading.
-    What was chosen beside the words stays."""
+def describe_reading(form: VisitorForm) -> dict[str, Any] | None:
+    """Return how the text of a valid form was read, with addresses without each word and by each other reading.
+
+    The addresses keep what was chosen besides the text.
+    """
     if form.reading is None:
         return None
-    beside = form.given_beside_text
+    beside = form.given_besides_text
 
-    def without(word: Word) -> str:
+    def address_without(word: Word) -> str:
         kept = {name: value for name, value in beside.items() if name != word.role} | {"text": word.rest}
         return "/?" + urlencode({name: value for name, value in kept.items() if value}, quote_via=quote)
 
-    def read_as(address: str) -> str:
+    def address_read_as(address: str) -> str:
         path, _, query = address.partition("?")
         return f"{path}?{urlencode({**beside, **dict(parse_qsl(query))})}"
 
     is_shown = None if form.is_answered_by_page else form.chosen
     return {
         "said": form.reading,
-        "words": [(word, without(word)) for word in form.reading.understood if word.role != "axis"],
-        "readings": [(one.title, read_as(one.address)) for one in form.reading.readings if one is not is_shown],
+        "words": [(word, address_without(word)) for word in form.reading.understood if word.role != "axis"],
+        "readings": [(one.title, address_read_as(one.address)) for one in form.reading.readings if one is not is_shown],
     }
 
 
-def rendered(is_fragment: bool, **context: Any) -> str:
+def render_question(is_fragment: bool, **context: Any) -> str:
     empty: dict[str, Any] = dict.fromkeys(("table", "page", "tabs", "waiting", "understood", "here"))
     empty |= {"examples": [], "loads": [], "title": "", "thing": ""}
     return render_to_string("modelling/_question.html", {**empty, **context, "is_fragment": is_fragment})
 
 
-def _context(asked: Asked, kept: AnswerVersion, site: str) -> dict[str, Any]:
-    """Return what the answer's templates print; what only a tab shows, where it is open."""
+def _context(asked: AskedQuestion, kept: AnswerVersion, site: str) -> dict[str, Any]:
+    """Return the context of the answer's templates; what only a tab shows is included if that tab is open."""
     question, machine = asked.question, asked.machine
     answer = answer_in(kept.snapshot)
     page = presentation.AnswerPage(answer, names.names(), kept.as_of, settings.KDB_MARGIN)
     fitting = fit(question.axis, question.filters, machine, answer.grounds.facts, names.names())
-    then = kept.named if kept.as_of else {}
-    labelled = tabs.of_answer(answer, kept.is_of_today)
+    then = kept.address_parameters if kept.as_of else {}
+    labelled = tabs.answer_tabs(answer, kept.is_by_current_method)
 
-    def at_tab(name: str) -> str:
+    def tab_address(name: str) -> str:
         return words.address(question, then.get("as_of"), {**asked.beside, "tab": name}, then.get("method"))
 
-    shown = tabs.tabs(labelled, asked.tab, at_tab)
+    shown = tabs.tabs(labelled, asked.tab, tab_address)
     tab = next((one.name for one in shown if one.is_open), "")
     recommended = [entry.key for entry in answer.entries[:1]]
     here = {HERE: asked.here} if asked.here else {}
@@ -334,7 +340,7 @@ def _context(asked: Asked, kept: AnswerVersion, site: str) -> dict[str, Any]:
         "as_of": kept.as_of,
         "fit": fitting,
         "tells_fit": fitting.is_asked,
-        "caveats": presentation.caveats(page, fitting.says_disks, kept.doubt),
+        "caveats": presentation.caveats(page, fitting.says_disks, kept.caveat),
         "edition": kept,
         "tab": tab,
         "tabs": shown,
@@ -342,24 +348,24 @@ def _context(asked: Asked, kept: AnswerVersion, site: str) -> dict[str, Any]:
         "guide": guide_for_axis(question.axis),
         "current_address": words.address(question, beside=machine.given),
         "campaign": "" if page.tables or kept.as_of else campaign_address(question),
-        "explanation": explained(question, as_of=kept.as_of) if tab == tabs.WHY and kept.is_of_today else None,
+        "explanation": explained(question, as_of=kept.as_of) if tab == tabs.WHY and kept.is_by_current_method else None,
         **(_history(asked, answer, kept, site) if tab == tabs.HISTORY else {}),
     }
 
 
 def known_address(workload: str, facts: Mapping[str, Any]) -> str:
-    """Return the address of what to choose for a workload. facts : those of the machine, and the text that says them"""
+    """Return the address of the summary of choices for a workload. facts : of the machine, and the text"""
     asked = {name: facts[name] for name in (*KEPT_FACTS, "text") if facts.get(name)}
     return reverse("known", args=[workload]) + (f"?{urlencode(asked)}" if asked else "")
 
 
-def _history(asked: Asked, answer: Answer, kept: AnswerVersion, site: str) -> dict[str, Any]:
-    """Return the addresses of the answer as data and for good, and what else may be asked."""
-    question, facts, named = asked.question, asked.machine.given, kept.named
+def _history(asked: AskedQuestion, answer: Answer, kept: AnswerVersion, site: str) -> dict[str, Any]:
+    """Return the context of the tab with addresses, citation and earlier answers."""
+    question, facts, named = asked.question, asked.machine.given, kept.address_parameters
     this = {} if kept.as_of is None else named
     return {
         "permanent_address": words.address(question, named.get("as_of"), method=named.get("method")) if named else "",
-        "cited": _cited(question, kept, site),
+        "cited": _citation(question, kept, site),
         "feed_address": words.feed_address(question),
         "earlier": earlier_answers(question, answer),
         "api_address": words.api_address(question, **facts, **this),
@@ -372,7 +378,7 @@ def _history(asked: Asked, answer: Answer, kept: AnswerVersion, site: str) -> di
 @at_permanent_addresses
 def capacity(request: HttpRequest) -> HttpResponse:
     """Show how many machines each configuration behind an answer carries at a rate. htmx gets the table alone."""
-    if "workload" not in request.GET:  # nobody's answer: they are asked for on the first page
+    if "workload" not in request.GET:  # without a question, which the first page asks for
         return to_page(request, reverse("answer"))
     is_fragment = wants_fragment(request)
     form, (as_of, method) = RateForm(request.GET), page_version(request)
@@ -396,18 +402,14 @@ def capacity(request: HttpRequest) -> HttpResponse:
     return render(request, f"modelling/{'_capacity' if is_fragment else 'capacity'}.html", context, status=status)
 
 
-def _first_page(is_fragment: bool) -> str:
-    """Render what is recommended with nothing asked, kept for a while where no answer is missing: it is the same for
-    all until something is published."""
+def _render_first_page(is_fragment: bool) -> str:
+    """Render the page without a question, cached until a publication unless answers are still missing."""
     key = f"modelling.first_page:{counts.revision()}:{names.stamp()}:{is_fragment}"
     page: str | None = caches["bodies"].get(key)
     if page is None:
-        table, asked = recommendations(), [_as_link(question) for question in examples()]
-        page = rendered(is_fragment, form=VisitorForm(), examples=asked, table=table)
+        table, known = recommendations(), names.names()
+        links = [{"address": words.address(example), "title": words.title(example, known)} for example in examples()]
+        page = render_question(is_fragment, form=VisitorForm(), examples=links, table=table)
         if not table.waiting:
-            caches["bodies"].set(key, page, _KEPT_SECONDS)
+            caches["bodies"].set(key, page, _CACHE_SECONDS)
     return page
-
-
-def _as_link(question: Question) -> dict[str, str]:
-    return {"address": words.address(question), "title": words.title(question, names.names())}

@@ -1,4 +1,4 @@
-"""Say how forecasts of this form did on research groups that were left out, by the newest quality report.
+"""Warn about forecasts on an axis by how they did on held-out research groups in the newest quality report.
 
 Forecasts and rankings come from one model (docs/models/hierarchy.md); a ranking is of entries that somebody measured.
 """
@@ -11,30 +11,30 @@ from modelling.evidence.axes import AXES
 from modelling.evidence.storage import get_or_compute
 from modelling.models import QualityReport
 
-_KEY = "modelling.doubts"
-_SECONDS = 60  # that another process may go on with the report before
+_KEY = "modelling.forecast_caveats"
+_SECONDS = 60  # cache lifetime: another process uses the previous report for so long
 
 
 def forecast_caveat(axis: str) -> str:
-    """Return what the newest report says against forecasts on an axis; "" where nothing, or there is none.
+    """Return the warning of the newest report about forecasts on an axis; "" where there is none.
 
-    Read when an answer is shown, not stored with it: the report of a revision comes after its answers.
+    Read when an answer is shown, not stored with it: a revision's report is written after its answers.
     """
     caveats: dict[str, str] = get_or_compute(_KEY, _caveats, seconds=_SECONDS)
     return caveats.get(axis, "")
 
 
 def clear_cache() -> None:
-    """Have the newest report read again."""
+    """Clear the cached caveats, so that the newest report is read again."""
     caches["worked-out"].delete(_KEY)
 
 
 def _caveats() -> dict[str, str]:
     reports = QualityReport.objects.order_by("-revision", "-method")
-    tested = reports.values_list("result__groups", flat=True).first()
-    if tested is None or tested["forms"] is None:  # none, of an earlier method, too many cells
+    held_out = reports.values_list("result__groups", flat=True).first()
+    if held_out is None or held_out["forms"] is None:  # no report, one of an earlier method, or too many cells to test
         return {}
-    forms = {form["name"]: form for form in tested["forms"] if form["by"] == "choice"}
+    forms = {form["name"]: form for form in held_out["forms"] if form["by"] == "choice"}
     return {axis: sentence for axis in AXES if (sentence := _sentence(forms.get(axis)))}
 
 

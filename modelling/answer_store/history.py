@@ -15,14 +15,14 @@ from modelling.models import RankingSnapshot
 from . import permalinks
 from .selectors import answer_in
 
-MOST = 20  # answers that nobody asks for are forgotten sooner (modelling.answer_store.snapshots)
+MOST = 20  # older ones are mostly deleted by then (snapshots.delete_least_asked)
 
 
 def changed_answers(question: Question, until: int | None = None) -> list[RankingSnapshot]:
-    """Return the stored answers that say something else than the one before them, newest first.
+    """Return the stored answers whose conclusion differs from that of the one before, newest first.
 
-    Each revision counts with the answer of its earliest method: a new method makes no news of old revisions.
-    until : the last revision that is looked at; None: all are
+    A revision is represented by its answer of the earliest method, so that a new method changes no old revision.
+    until : the last revision to look at; None: the newest
     """
     rows = RankingSnapshot.objects.filter(question=question.key, revision__gt=0)
     if until is not None:
@@ -42,7 +42,7 @@ def _changes(rows: Iterator[RankingSnapshot]) -> Iterator[RankingSnapshot]:
 
 @dataclass(frozen=True)
 class EarlierAnswer:
-    """An earlier answer in a sentence. address : the permanent one, "" where an earlier method's was not kept"""
+    """An earlier answer in a sentence. address : permanent, "" where an earlier method gave it and it is not pinned"""
 
     revision: int
     published_at: datetime
@@ -55,20 +55,21 @@ def earlier_answers(question: Question, answer: Answer) -> list[EarlierAnswer]:
     rows = changed_answers(question, answer.revision)
     if rows and conclusion(answer_in(rows[0])) == conclusion(answer):
         rows = rows[1:]
-    published = published_at({row.revision for row in rows})
-    kept = permalinks.pinned_versions(permalinks.permalink_key("ranking", question.key))
+    published = publication_times({row.revision for row in rows})
+    pinned = permalinks.pinned_versions(permalinks.permalink_key("ranking", question.key))
     return [
         EarlierAnswer(
             row.revision,
             published[row.revision],
             answer_in(row).verdict.sentence,
             words.address(question, row.revision, method=row.method)
-            if row.method == METHOD or (row.revision, row.method) in kept
+            if row.method == METHOD or (row.revision, row.method) in pinned
             else "",
         )
         for row in rows
     ]
 
 
-def published_at(revisions: set[int]) -> dict[int, datetime]:
+def publication_times(revisions: set[int]) -> dict[int, datetime]:
+    """Return when each of these knowledge revisions was made."""
     return dict(KnowledgeRevision.objects.filter(number__in=revisions).values_list("number", "created_at"))

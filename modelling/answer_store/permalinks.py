@@ -19,48 +19,48 @@ from modelling.evidence.storage import Busy, nowait_transaction
 from modelling.models import PinnedAnswer, RankingSnapshot
 
 # Shares of visitors' room, up to which a pin may be made:
-COMBINED = 0.25  # for what anybody can put together in any number, comparisons and mixes: by them alone
-SHOWN = 0.5  # for the mere showing of an address
-ASKED = 1.0
+COMBINED = 0.25  # comparisons and mixes, of which anybody can make up any number: counted by themselves
+SHOWN = 0.5  # an answer whose permanent address is only shown
+ASKED = 1.0  # an answer that is asked for by its permanent address
 UNLIMITED = None
 
 
 def permalink_key(kind: str, key: str) -> str:
-    """Return the key under which an answer is pinned. kind : ranking, comparison, mix; key : all it depends on"""
+    """Return the key under which an answer is pinned. kind : ranking, comparison, mix; key : what it depends on"""
     return hashlib.sha256(f"{kind}|{key}".encode()).hexdigest()
 
 
 def allowed_share(user: Any, share: float = ASKED) -> float | None:
-    """Return up to which share of visitors' room this user may fill it; None: without limit."""
+    """Return the share of visitors' room up to which this user may pin answers; None: no limit."""
     return UNLIMITED if user.is_authenticated else share
 
 
-def load_pinned(what: str, revision: int, method: int) -> RankingSnapshot | None:
-    """Return what the permanent address gave first, as an unsaved row; None where that was not kept."""
-    row = PinnedAnswer.objects.filter(asked=what, revision=revision, method=method).first()
+def load_pinned(key: str, revision: int, method: int) -> RankingSnapshot | None:
+    """Return the pinned answer as an unsaved row; None where there is none. key : of permalink_key"""
+    row = PinnedAnswer.objects.filter(asked=key, revision=revision, method=method).first()
     if row is None:
         return None
     return RankingSnapshot.unsaved(json.loads(zlib.decompress(row.body)), method, row.given_at)
 
 
-def pinned_versions(what: str) -> set[tuple[int, int]]:
-    """Return revision and method of each answer to the question that is pinned."""
-    return set(PinnedAnswer.objects.filter(asked=what).values_list("revision", "method"))
+def pinned_versions(key: str) -> set[tuple[int, int]]:
+    """Return revision and method of each pinned answer under this key."""
+    return set(PinnedAnswer.objects.filter(asked=key).values_list("revision", "method"))
 
 
-def pin(what: str, snapshot: RankingSnapshot, room: float | None, revision: int | None = None) -> bool:
-    """Keep the answer for good; tell whether it is kept now.
+def pin(key: str, snapshot: RankingSnapshot, room: float | None, revision: int | None = None) -> bool:
+    """Keep the answer for good; return whether it is kept now.
 
-    room : the share of visitors' room up to which it may be; None: it needs none
-    revision : that of the address, where it is another than that it was computed from
+    room : the share of visitors' room up to which it may be pinned; None: it takes no visitors' room
+    revision : that of the address, where it differs from the one it was computed from
     """
-    place: dict[str, Any] = {"asked": what, "revision": revision or snapshot.revision, "method": snapshot.method}
-    if PinnedAnswer.objects.filter(**place).exists():
+    address: dict[str, Any] = {"asked": key, "revision": revision or snapshot.revision, "method": snapshot.method}
+    if PinnedAnswer.objects.filter(**address).exists():
         return True
-    if room is not None and not _is_free(room):
+    if room is not None and not _has_room(room):
         return False
     row = PinnedAnswer(
-        **place,
+        **address,
         body=zlib.compress(json.dumps(snapshot.result).encode()),
         given_at=snapshot.computed_at,
         is_visitors=room is not None,
@@ -69,7 +69,7 @@ def pin(what: str, snapshot: RankingSnapshot, room: float | None, revision: int 
     try:
         with nowait_transaction():
             PinnedAnswer.objects.bulk_create([row], ignore_conflicts=True)
-    except Busy:  # somebody else writes, and readers do not wait for that: the next request pins it
+    except Busy:  # another transaction writes, and a reader must not wait for it: the next request pins it
         return False
     return True
 
@@ -84,7 +84,7 @@ def count_visitors_pins() -> int:
     return PinnedAnswer.objects.filter(is_visitors=True).count()
 
 
-def _is_free(room: float) -> bool:
+def _has_room(room: float) -> bool:
     most = settings.KDB_PINNED_ANSWERS
     if room != COMBINED:
         return count_visitors_pins() < room * most
@@ -93,7 +93,7 @@ def _is_free(room: float) -> bool:
 
 
 def reject_other_methods(method: int) -> None:
-    """Raise NoSuchAnswer where an answer that is not kept would have to come from another method than today's."""
+    """Raise NoSuchAnswer for any method but the current one, which alone can compute an answer that is not kept."""
     if method == METHOD:
         return
     is_gone = method < METHOD

@@ -1,6 +1,6 @@
-"""Compare the software releases behind an answer with the newest ones that this KDB has seen, and the reader may see.
+"""Compare the software releases behind an answer with the newest known ones that the reader may see.
 
-They are read when the current answer is shown and not kept with it: permanent addresses show none.
+They are read when the current answer is shown, not stored with it: permanent addresses show none.
 """
 
 import hashlib
@@ -21,11 +21,11 @@ from modelling.evidence.question import Question
 from modelling.models import Laboratory, Sitting
 
 _KEY = "modelling.releases"
-_SECONDS = 60  # until another process sees what was published meanwhile
+_SECONDS = 60  # cache lifetime: another process misses later publications for so long
 _MOST_SITTINGS = 200  # the newest ones are read
-_MOST_STUDIES = 20  # newest ones of an answer that are looked at: their configurations are read whenever it is shown
-# Each kind of release, and the column with the software it is a release of; a kernel belongs to a family of systems.
-_OF = {
+_MOST_STUDIES = 20  # newest ones of an answer: their configurations are read whenever it is shown
+# Kind of release to the column with the software that it is a release of; a kernel's is its operating system.
+_SOFTWARE_OF = {
     "hypervisor_release": "hypervisor",
     "host_kernel": "host_os",
     "host_fs_release": "host_storage",
@@ -36,7 +36,7 @@ _OF = {
 _FILE_SYSTEMS = {"e2fsprogs": "ext4", "xfsprogs": "xfs", "btrfs-progs": "btrfs", "zfs": "zfs"}  # by their tools
 _FIELDS = (
     *("hypervisor__slug", "host_fs__slug", "backend", "guest_fs__slug"),
-    *("host_os__family", "guest_os__family", "disk_bus", *_OF),
+    *("host_os__family", "guest_os__family", "disk_bus", *_SOFTWARE_OF),
 )
 Software = tuple[str, str]  # kind of release, and the slug of the software or ""
 
@@ -79,36 +79,39 @@ def releases(question: Question, result: Mapping[str, Any], *further: Newest) ->
     studies = _newest_studies({row["case_study"] for row in result["evidence"]})
     stated: dict[Software, dict[str, set[str]]] = {}
     for row in _configurations_behind(question, result, studies):
-        for software, release in _of_configuration(row):
+        for software, release in _releases_of_configuration(row):
             releases_there = stated.setdefault(software, {})
             if release:
                 releases_there.setdefault(release, set()).add(row["case_study__slug"])
     lines = [
-        _line(software, stated[software], studies, newest.get(software)) for software in sorted(stated, key=_order)
+        _describe_release(software, stated[software], studies, newest.get(software))
+        for software in sorted(stated, key=lambda one: (list(_SOFTWARE_OF).index(one[0]), one[1]))
     ]
     known = [line for line in lines if line.stated or line.newest]
-    lacking = [fact for fact in _OF if fact not in {line.fact for line in known} and any(p[0] == fact for p in stated)]
-    return known + [_line((fact, ""), {}, studies, None) for fact in lacking]
+    lacking = [
+        fact for fact in _SOFTWARE_OF if fact not in {line.fact for line in known} and any(p[0] == fact for p in stated)
+    ]
+    return known + [_describe_release((fact, ""), {}, studies, None) for fact in lacking]
 
 
 def stamp() -> str:
-    """Return a text that changes with the newest published releases. Mostly from the cache."""
+    """Return a digest of the newest published releases. Cached."""
     return hashlib.sha256(repr(sorted(_published().items())).encode()).hexdigest()[:12]
 
 
-def of_hosts(hosts: QuerySet[Host]) -> Newest:
+def newest_of_hosts(hosts: QuerySet[Host]) -> Newest:
     """Return the newest releases that the last checks of these hosts found, for their operators. One query."""
     return _newest(
         (software, seen)
         for name, facts in hosts.filter(archived_at=None).values_list("name", "facts")
-        for software, release in _of_host(facts)
-        if (seen := _seen(release, f"host {name}"))
+        for software, release in _releases_of_host(facts)
+        if (seen := _numbered_release(release, f"host {name}"))
     )
 
 
-def of_laboratory(laboratory: Laboratory) -> Newest:
+def newest_of_laboratory(laboratory: Laboratory) -> Newest:
     """Return the newest releases in what `kdb measure` found in a laboratory, for its members. One query."""
-    return _of_sittings(laboratory.sittings.all())
+    return _newest_of_sittings(laboratory.sittings.all())
 
 
 def forget() -> None:
@@ -123,16 +126,16 @@ def _published() -> Newest:
 
 def _read_published() -> Newest:
     """Read the newest published release of each kind. Two queries."""
-    states_one = Q(*(~Q(**{fact: ""}) for fact in _OF), _connector=Q.OR)
+    states_one = Q(*(~Q(**{fact: ""}) for fact in _SOFTWARE_OF), _connector=Q.OR)
     rows = Configuration.objects.filter(states_one, case_study__status=CaseStudy.Status.PUBLISHED)
-    alike = rows.order_by().values(*_FIELDS).annotate(study=Min("case_study__slug"))  # however many configurations
+    distinct = rows.order_by().values(*_FIELDS).annotate(study=Min("case_study__slug"))  # however many configurations
     configured = _newest(
         (software, seen)
-        for row in alike
-        for software, release in _of_configuration(row)
-        if (seen := _seen(release, f"case study {row['study']}", row["study"]))
+        for row in distinct
+        for software, release in _releases_of_configuration(row)
+        if (seen := _numbered_release(release, f"case study {row['study']}", row["study"]))
     )
-    shared = _of_sittings(Sitting.objects.filter(case_study__status=CaseStudy.Status.PUBLISHED))
+    shared = _newest_of_sittings(Sitting.objects.filter(case_study__status=CaseStudy.Status.PUBLISHED))
     return _newest([*configured.items(), *shared.items()])
 
 
@@ -149,20 +152,20 @@ def _configurations_behind(
     """Yield the configurations of the case studies that match the question and one of the answer's entries."""
     if not studies:
         return
-    asked = {name: getattr(question, name) for name in ("hypervisor", "guest_fs", "host_fs")}
+    required = {name: getattr(question, name) for name in ("hypervisor", "guest_fs", "host_fs")}
     entries = [entry_parts(AXES[question.axis], entry["key"]) for entry in result["entries"]]
     rows = Configuration.objects.filter(case_study__slug__in=studies).order_by("case_study__slug", "pk")
     for row in rows.values("case_study__slug", *_FIELDS):
-        has = {name: row[f"{name}__slug"] or "" for name in asked}
+        has = {name: row[f"{name}__slug"] or "" for name in required}
         has["hypervisor"] = has["hypervisor"] or NATIVE
-        if any(value and has[name] != value for name, value in asked.items()):
+        if any(value and has[name] != value for name, value in required.items()):
             continue
         if not entries or any(all(has.get(name, value) == value for name, value in parts.items()) for parts in entries):
             yield row
 
 
-def _of_configuration(row: Mapping[str, Any]) -> Iterator[tuple[Software, str]]:
-    """Yield each release that the configuration can have, "" where it is not stated."""
+def _releases_of_configuration(row: Mapping[str, Any]) -> Iterator[tuple[Software, str]]:
+    """Yield each release that this configuration has, "" where it does not state it."""
     has_guest = row["hypervisor__slug"] is not None
     owners = {
         "hypervisor": row["hypervisor__slug"] or "",
@@ -172,17 +175,17 @@ def _of_configuration(row: Mapping[str, Any]) -> Iterator[tuple[Software, str]]:
         "guest_fs": row["guest_fs__slug"] or "",
         "disk_bus": row["disk_bus"],
     }
-    for fact, owner in _OF.items():
+    for fact, owner in _SOFTWARE_OF.items():
         if (has_guest or SETTINGS[fact].is_native) and (owners[owner] or fact.endswith("kernel")):
             yield (fact, owners[owner].removeprefix("dir-")), row[fact]
 
 
 def _family(family: str | None) -> str:
-    """Return the family of a system, "" for Linux, which is what those are that state none."""
+    """Return the family of an operating system; "" for Linux, and where none is stated, which means Linux."""
     return "" if family in (None, OperatingSystem.Family.LINUX) else str(family)
 
 
-def _of_host(facts: Mapping[str, Any]) -> Iterator[tuple[Software, str]]:
+def _releases_of_host(facts: Mapping[str, Any]) -> Iterator[tuple[Software, str]]:
     yield ("host_kernel", ""), str(facts.get("kernel", ""))
     yield ("hypervisor_release", "proxmox"), str(facts.get("pve", ""))
     yield ("hypervisor_release", "xen"), str(facts.get("xen", ""))
@@ -190,17 +193,19 @@ def _of_host(facts: Mapping[str, Any]) -> Iterator[tuple[Software, str]]:
     yield ("guest_kernel", ""), str(facts.get("guest_image", {}).get("kernel", ""))
 
 
-def _of_sittings(sittings: Any) -> Newest:
+def _newest_of_sittings(sittings: Any) -> Newest:
     rows = sittings.filter(ended_at__isnull=False).order_by("-pk")[:_MOST_SITTINGS]
     return _newest(
         (software, seen)
         for name, facts, choices in rows.values_list("laboratory__name", "facts", "choices")
-        for software, release in _of_machine(facts, choices)
-        if (seen := _seen(release, f"laboratory {name}"))
+        for software, release in _releases_of_machine(facts, choices)
+        if (seen := _numbered_release(release, f"laboratory {name}"))
     )
 
 
-def _of_machine(facts: Mapping[str, Any], choices: Iterable[Mapping[str, Any]]) -> Iterator[tuple[Software, str]]:
+def _releases_of_machine(
+    facts: Mapping[str, Any], choices: Iterable[Mapping[str, Any]]
+) -> Iterator[tuple[Software, str]]:
     """Yield the releases that `kdb measure` found on a machine, and those that its choices name."""
     side = "guest" if facts.get("virtual") == "yes" else "host"
     yield (f"{side}_kernel", ""), str(facts.get("kernel", ""))
@@ -213,12 +218,12 @@ def _of_machine(facts: Mapping[str, Any], choices: Iterable[Mapping[str, Any]]) 
         yield ("host_fs_release", "zvol"), str(facts.get("zfs", ""))
     for choice in choices:
         settings = choice["settings"]
-        for fact, owner in _OF.items():
+        for fact, owner in _SOFTWARE_OF.items():
             if fact in settings and (fact.endswith("kernel") or settings.get(owner)):
                 yield (fact, "" if fact.endswith("kernel") else settings[owner]), str(settings[fact])
 
 
-def _seen(release: str, where: str, case_study: str = "") -> Seen | None:
+def _numbered_release(release: str, where: str, case_study: str = "") -> Seen | None:
     """Return a release with the number that orders it; None where it has none, as "VMkernel".
 
     QEMU's number is taken where it is named, else the first; "0.7.0-rc4" comes before "0.7.0".
@@ -232,7 +237,7 @@ def _seen(release: str, where: str, case_study: str = "") -> Seen | None:
 
 
 def _newest(seen_releases: Iterable[tuple[Software, Seen]]) -> Newest:
-    """Return the newest of each software; of equal ones the first by where it was seen."""
+    """Return the newest release of each software, of equal ones the last by the name of where it was seen."""
     newest: dict[Software, Seen] = {}
     for software, seen in seen_releases:
         if software not in newest or (seen.number, newest[software].where) > (newest[software].number, seen.where):
@@ -240,22 +245,18 @@ def _newest(seen_releases: Iterable[tuple[Software, Seen]]) -> Newest:
     return newest
 
 
-def _order(software: Software) -> tuple[int, str]:
-    return list(_OF).index(software[0]), software[1]
-
-
-def _line(
+def _describe_release(
     software: Software, stated: Mapping[str, Iterable[str]], studies: Iterable[str], newest: Seen | None
 ) -> ReleaseThen:
     fact, owner = software
-    numbers = {release: _seen(release, "") for release in stated}
+    numbers = {release: _numbered_release(release, "") for release in stated}
     ordered = sorted(stated, key=lambda release: seen.number if (seen := numbers[release]) else ((), False, release))
     by = {slug for slugs in stated.values() for slug in slugs}
     known = [seen.number for seen in numbers.values() if seen]
     return ReleaseThen(
         fact=fact,
         of=owner,
-        label=SETTINGS[fact].label + (f": {_name(_OF[fact], owner)}" if owner else ""),
+        label=SETTINGS[fact].label + (f": {_name(_SOFTWARE_OF[fact], owner)}" if owner else ""),
         stated=tuple(ordered),
         not_stated_by=len(set(studies) - by),
         newest=newest.release if newest else "",

@@ -1,4 +1,4 @@
-"""The answer to a question, as pages, the API and other features ask for it."""
+"""Read the answer to a question for pages, the API and other features; compute it where none is stored."""
 
 import hashlib
 import logging
@@ -28,7 +28,7 @@ from .snapshots import compute_and_store, compute_past, record_request
 logger = logging.getLogger(__name__)
 
 
-def _in_memory(question: Question, revision: int, as_of: bool) -> str:
+def _cache_key(question: Question, revision: int, as_of: bool) -> str:
     return f"modelling.answer:{METHOD}:{revision}:{as_of}:{hashlib.sha256(question.key.encode()).hexdigest()}"
 
 
@@ -38,7 +38,7 @@ def current_snapshot(question: Question) -> RankingSnapshot:
     While a publication's answers are being computed the previous one is given; `superseded_by` names the next revision.
     An answer that is not worth storing (snapshots.is_worth_keeping) stays in memory for a while.
     """
-    return _kept(question) or _computed(question)
+    return _stored_snapshot(question) or _compute_snapshot(question)
 
 
 def snapshot_or_none(question: Question) -> RankingSnapshot | None:
@@ -46,11 +46,11 @@ def snapshot_or_none(question: Question) -> RankingSnapshot | None:
 
     Those are first answers under workloads with more than settings.KDB_MOST_ARMS_AT_ONCE arms.
     """
-    if (kept := _kept(question)) is not None:
-        return kept
+    if (stored := _stored_snapshot(question)) is not None:
+        return stored
     if dataframes.workload_has_more_arms_than(settings.KDB_MOST_ARMS_AT_ONCE, question.workload):
         return snapshots.leave_to_worker(question, _newest_snapshot(question))
-    return _computed(question)
+    return _compute_snapshot(question)
 
 
 def snapshots_or_none(questions: Sequence[Question]) -> dict[Question, RankingSnapshot | None]:
@@ -68,36 +68,36 @@ def waiting_row(question: Question) -> RankingSnapshot | None:
     return RankingSnapshot.objects.filter(question=question.key, method=METHOD, revision=0).first()
 
 
-def _kept(question: Question) -> RankingSnapshot | None:
-    """Return the newest stored answer, unless it rests."""
-    kept = _newest_snapshot(question)
-    if kept is not None and kept.is_resting:
-        kept = None
-    if kept is not None:
-        record_request(kept)
-    metrics.ANSWERS.labels("no" if kept is None else "yes").inc()
-    return kept
+def _stored_snapshot(question: Question) -> RankingSnapshot | None:
+    """Return the newest stored answer unless it rests, and note that it was asked for."""
+    stored = _newest_snapshot(question)
+    if stored is not None and stored.is_resting:
+        stored = None
+    if stored is not None:
+        record_request(stored)
+    metrics.ANSWERS.labels("no" if stored is None else "yes").inc()
+    return stored
 
 
 def _newest_snapshot(question: Question) -> RankingSnapshot | None:
-    return next(iter(_newest(METHOD).rows(question.key)), None)
+    return next(iter(_newest_reader(METHOD).rows(question.key)), None)
 
 
 @cache
-def _newest(method: int) -> PreparedQuery[RankingSnapshot]:
+def _newest_reader(method: int) -> PreparedQuery[RankingSnapshot]:
     def newest(question: str) -> QuerySet[RankingSnapshot]:
         rows = RankingSnapshot.objects.filter(question=question, method=method, revision__gt=0)
-        # Its result is read where it is looked at; most are sent as they were sent before.
+        # The large result is deferred: a request answered by a stored response or 304 never reads it.
         return rows.defer("result").order_by("-revision")[:1]
 
     return PreparedQuery(newest, 1)
 
 
-def _computed(question: Question) -> RankingSnapshot:
-    return get_or_compute(_in_memory(question, counts.revision(), as_of=False), lambda: _worked_out(question))
+def _compute_snapshot(question: Question) -> RankingSnapshot:
+    return get_or_compute(_cache_key(question, counts.revision(), as_of=False), lambda: _compute_or_previous(question))
 
 
-def _worked_out(question: Question) -> RankingSnapshot:
+def _compute_or_previous(question: Question) -> RankingSnapshot:
     """Compute the answer; where that fails, return the previous one with the error."""
     try:
         return compute_and_store(question)
@@ -113,14 +113,16 @@ def _worked_out(question: Question) -> RankingSnapshot:
 def past_snapshot(question: Question, revision: int) -> RankingSnapshot:
     """Return the answer as it was at this revision, whatever was published or retracted since.
 
-    One that was stored then, or an earlier one that no publication touched; else it is computed, and kept in memory.
+    That is the one stored then, or an earlier one that no publication touched; else it is computed and cached.
     """
-    stood = Q(superseded_by__isnull=True) | Q(superseded_by__gt=revision)
-    then = RankingSnapshot.objects.filter(stood, question=question.key, method=METHOD, revision__range=(1, revision))
-    if (kept := then.order_by("-revision").first()) is not None:
-        record_request(kept)
-        return kept
-    return get_or_compute(_in_memory(question, revision, as_of=True), lambda: compute_past(question, revision))
+    was_current = Q(superseded_by__isnull=True) | Q(superseded_by__gt=revision)
+    rows = RankingSnapshot.objects.filter(
+        was_current, question=question.key, method=METHOD, revision__range=(1, revision)
+    )
+    if (stored := rows.order_by("-revision").first()) is not None:
+        record_request(stored)
+        return stored
+    return get_or_compute(_cache_key(question, revision, as_of=True), lambda: compute_past(question, revision))
 
 
 def snapshot_at(question: Question, as_of: int | None) -> RankingSnapshot:
@@ -133,15 +135,15 @@ def answer_in(snapshot: RankingSnapshot) -> Answer:
     return cattrs.structure(snapshot.result, Answer)
 
 
-def kept_answers(questions: list[Question]) -> dict[Question, bool]:
-    """Return those of the questions that have a stored answer, and whether it ranks anything; one query."""
+def stored_answers(questions: list[Question]) -> dict[Question, bool]:
+    """Return, for each question with a stored answer, whether that ranks anything. One query."""
     of_key = {question.key: question for question in questions}
     rows = RankingSnapshot.objects.filter(question__in=of_key, method=METHOD, revision__gt=0).order_by("revision")
     return {of_key[key]: first is not None for key, first in rows.values_list("question", "result__entries__0__key")}
 
 
 @dataclass(frozen=True)
-class KeptVerdict:
+class StoredVerdict:
     """The newest stored answer to a question in short.
 
     best, rather_not : keys of entries to use, and not to; first : key of the first entry, None: nothing is ranked
@@ -159,31 +161,31 @@ class KeptVerdict:
     first_verdict: str | None
 
 
-def kept_verdicts(questions: Iterable[Question]) -> dict[Question, KeptVerdict | None]:
-    """Return the newest stored answers in short, stale ones a step weaker; None where a worker is at the first.
+def stored_verdicts(questions: Iterable[Question]) -> dict[Question, StoredVerdict | None]:
+    """Return the newest stored answers in short, stale ones a step weaker; None while a worker computes the first.
 
-    Questions that are neither are left out. One query, and one more where something changed under a workload.
+    Questions without either are left out. One query, and one more where something changed under a workload.
     """
     of_key = {question.key: question for question in questions}
     newest = RankingSnapshot.objects.followed().filter(Q(is_followed=False), question__in=of_key, method=METHOD)
     paths = ("verdict__kind", "verdict__strength", "grounds__groups", "grounds__laboratories", "best", "worst")
-    # As text: of SQLite a plain path reads the key "6.10" as a number.
+    # KT, as with a plain path SQLite reads the key "6.10" as a number.
     first = {"first": KT("result__entries__0__key"), "first_verdict": KT("result__entries__0__verdict")}
     fields = (*(f"result__{name}" for name in paths), *first)
     rows = newest.annotate(**first).values_list("question", "revision", "superseded_by", *fields)
     kept = {
-        of_key[key]: KeptVerdict(
+        of_key[key]: StoredVerdict(
             revision, coming, kind, strength, groups, laboratories, tuple(best), tuple(worst), first, verdict
         )
         if revision
         else None
         for key, revision, coming, kind, strength, groups, laboratories, best, worst, first, verdict in rows
     }
-    concerned = [key for key, question in of_key.items() if kept.get(question) and staleness.may_be_stale(question)]
-    if concerned:
-        behind = newest.filter(question__in=concerned, revision__gt=0)
-        for key, *rests_on in behind.values_list("question", "result__evidence", "result__entries"):
+    may_be_stale = [key for key, question in of_key.items() if kept.get(question) and staleness.may_be_stale(question)]
+    if may_be_stale:
+        stale = newest.filter(question__in=may_be_stale, revision__gt=0)
+        for key, *evidence_and_entries in stale.values_list("question", "result__evidence", "result__entries"):
             verdict = kept[of_key[key]]
-            if verdict is not None and staleness.changes_in(of_key[key], *rests_on):
+            if verdict is not None and staleness.changes_in(of_key[key], *evidence_and_entries):
                 kept[of_key[key]] = replace(verdict, strength=weaker(verdict.strength))
     return kept

@@ -39,22 +39,22 @@ logger = logging.getLogger(__name__)
 JOB = "recompute_rankings"
 FIRST_DELAY = timedelta(minutes=1)  # before a question that failed is tried again; doubles each time
 LONGEST_DELAY = timedelta(days=1)
-ASKED_WITHIN = timedelta(days=1)  # how exactly it is kept when an answer was last asked for
-MOST_SHOWN = 20  # failing questions
-MOST_REVISIONS_BACK = 5  # for an answer in the place of one that fails
-MOST_FORGOTTEN = 5_000  # snapshots at one tick
-_TOLERANCE = 1e-4  # relative, of numbers computed twice: other processors round otherwise, and 3e-6 was seen
+ASKED_WITHIN = timedelta(days=1)  # resolution of asked_at: one write a day, however often it is asked for
+MOST_SHOWN = 20  # failing questions that the API lists
+MOST_REVISIONS_BACK = 5  # revisions to try for an answer in place of one that fails
+MOST_DELETED = 5_000  # snapshots at one tick
+_TOLERANCE = 1e-4  # relative: other processors round differently; 3e-6 was seen
 
 
 class NotAnswered(Exception):  # noqa: N818
     """Some questions could not be answered again; the text names the first of them with its reason."""
 
 
-# Asked for
+# First answers
 
 
 def compute_and_store(question: Question) -> RankingSnapshot:
-    """Answer the question for a visitor who waits, and store the answer unless a publication is being committed."""
+    """Answer the question for a waiting visitor; store the answer unless a publication is being committed."""
     snapshot = compute_current(question)
     if is_worth_keeping(question, snapshot) and _store(snapshot.revision, snapshot):
         permalinks.pin_answer(snapshot, permalinks.SHOWN)
@@ -62,7 +62,7 @@ def compute_and_store(question: Question) -> RankingSnapshot:
 
 
 def enqueue_questions(*questions: Question) -> None:
-    """Have a worker answer questions for the first time: each waits as a superseded row of revision 0."""
+    """Have a worker answer questions for the first time; a superseded row of revision 0 marks each as waiting."""
     revision = counts.revision()
     waiting = [
         RankingSnapshot(
@@ -88,7 +88,7 @@ def request_renewal(questions: Iterable[Question]) -> None:
 
 
 def _request_renewal(snapshots: QuerySet[RankingSnapshot, Any]) -> int:
-    """Take them as asked for, longer ago than whatever a person asks for, which is noted then."""
+    """Mark resting answers as asked for, but longer ago than any that a person asks for, which come first so."""
     return snapshots.filter(asked_at__lte=now() - RENEWED_WITHIN).update(asked_at=now() - 2 * ASKED_WITHIN)
 
 
@@ -103,49 +103,54 @@ def leave_to_worker(question: Question, resting: RankingSnapshot | None) -> Rank
 
 
 def is_worth_keeping(question: Question, snapshot: RankingSnapshot, as_of: int | None = None) -> bool:
-    """Tell whether to store the answer: not if anybody can make up any number of such questions, which are those
-    without an answer, with needs, or with a filter that changes nothing. What replaces a stored answer is stored."""
+    """Tell whether to store the answer.
+
+    Anybody can make up any number of questions without an answer, with needs, or with a filter that changes nothing:
+    theirs are stored only where they replace a stored one.
+    """
     if RankingSnapshot.objects.filter(question=question.key, method=METHOD).exists():
         return True
     return not question.needs and bool(snapshot.result["entries"]) and not dataframes.has_idle_filter(question, as_of)
 
 
 def compute_past(question: Question, revision: int) -> RankingSnapshot:
-    """Work out the answer that the knowledge gave at an earlier revision; it is not stored."""
+    """Compute the answer that the knowledge gave at an earlier revision, without storing it."""
     return _answer(question, revision, as_of=revision)
 
 
 def store_shipped(answers: Mapping[Question, dict[str, Any]]) -> int:
-    """Store answers to what is published now that were worked out elsewhere; return how many."""
+    """Store answers that another database computed from the evidence published here; return how many."""
     rows = [
         RankingSnapshot.unsaved(result, METHOD, now(), question.key, question.workload)
         for question, result in answers.items()
     ]
     for row in rows:
-        row.asked_at = now() - RENEWED_WITHIN  # by nobody yet
+        row.asked_at = now() - RENEWED_WITHIN  # nobody has asked, so no publication renews it by itself
     return len(rows) if _store(counts.revision(), *rows, wait=True) else 0
 
 
 def previous_snapshot(question: Question, error: Exception) -> RankingSnapshot | None:
-    """Return the answer from before the newest evidence, where the answer fails with this error; None: it fails too.
+    """Return an earlier answer in place of one that fails with this error; None where those fail too.
 
-    It is superseded, so the question waits to be answered again.
+    It is marked as superseded, so the question waits to be answered again.
     """
     revision = counts.revision()
-    by_others = RankingSnapshot.objects.filter(question=question.key, method__lt=METHOD, revision__gt=0)
-    snapshot = _as_of_before(question, revision) or by_others.order_by("-revision", "-method").first()
+    of_earlier_methods = RankingSnapshot.objects.filter(question=question.key, method__lt=METHOD, revision__gt=0)
+    snapshot = (
+        _answer_at_earlier_revision(question, revision) or of_earlier_methods.order_by("-revision", "-method").first()
+    )
     if snapshot is None:
         return None
     snapshot.superseded_by, snapshot.error = max(revision, snapshot.revision + 1), displayable_error(error)
     if snapshot.method != METHOD:
-        # Its permanent address is shown, and nothing works it out again.
+        # Its permanent address is shown, and the current method cannot compute it again.
         permalinks.pin_answer(snapshot, permalinks.SHOWN)
     elif is_worth_keeping(question, snapshot, snapshot.revision):
         _store(revision, snapshot)
     return snapshot
 
 
-def _as_of_before(question: Question, revision: int) -> RankingSnapshot | None:
+def _answer_at_earlier_revision(question: Question, revision: int) -> RankingSnapshot | None:
     """Return the answer as of the last revision before this one at which there is one."""
     for earlier in range(revision - 1, max(revision - 1 - MOST_REVISIONS_BACK, 0), -1):
         try:
@@ -168,22 +173,22 @@ def record_request(snapshot: RankingSnapshot) -> None:
     permalinks.pin_answer(snapshot, permalinks.SHOWN)
     try:
         with nowait_transaction():
-            free = RankingSnapshot.objects.select_for_update(skip_locked=True).filter(pk=snapshot.pk)
-            RankingSnapshot.objects.filter(pk__in=[row.pk for row in free.only("pk")]).update(asked_at=now())
+            unlocked = RankingSnapshot.objects.select_for_update(skip_locked=True).filter(pk=snapshot.pk)
+            RankingSnapshot.objects.filter(pk__in=[row.pk for row in unlocked.only("pk")]).update(asked_at=now())
     except Busy:
         return
 
 
 def compute_current(question: Question) -> RankingSnapshot:
-    """Work out the answer on the knowledge as it is; it is not stored."""
+    """Compute the answer from the current knowledge, without storing it."""
     return _answer(question, counts.revision())
 
 
 def _answer(question: Question, revision: int, as_of: int | None = None) -> RankingSnapshot:
     estimated = estimate(question, as_of)
-    budget.check(ahead=0.05)  # what is said takes a twentieth of a second, of many entries a tenth
+    budget.check(ahead=0.05)  # wording the answer takes 0.05 s, with many entries 0.1 s
     content = answer(estimated, revision)
-    result = json.loads(json.dumps(content, default=vars))  # as it is read again; an answer is of dataclasses
+    result = json.loads(json.dumps(content, default=vars))  # vars: an answer is of dataclasses
     return RankingSnapshot.unsaved(result, METHOD, now(), question.key, question.workload)
 
 
@@ -193,19 +198,19 @@ def _store(revision: int, *snapshots: RankingSnapshot, wait: bool = False) -> bo
     return store_if_current(revision, store, wait=wait)
 
 
-# Superseded
+# Renewal after publications
 
 
 def supersede(case_study_ids: list[int], revision: int) -> int:
-    """Mark the answers that evidence of these case studies may change; return how many wait because of them.
+    """Mark as superseded the answers that evidence of these case studies may change; return how many wait for renewal.
 
-    Those that it compares something for are wanted as if somebody had asked; those that wait already are tried at once.
+    Those whose entries it compares are renewed as if somebody had asked; those that failed before are tried at once.
     The number of queries does not grow with the answers.
     """
-    open_ends = Q(superseded_by__isnull=True) | Q(is_followed=False)
-    current = RankingSnapshot.objects.followed().filter(open_ends, method=METHOD)
+    is_newest = Q(superseded_by__isnull=True) | Q(is_followed=False)
+    current = RankingSnapshot.objects.followed().filter(is_newest, method=METHOD)
     questions = {pk: Question.from_key(key) for pk, key in current.values_list("pk", "question")}
-    reached = knowledge.bears_on(questions.values(), case_study_ids)
+    reached = knowledge.questions_affected(questions.values(), case_study_ids)
     touched = RankingSnapshot.objects.filter(pk__in=[pk for pk, question in questions.items() if question in reached])
     touched.filter(superseded_by__isnull=True).update(superseded_by=revision)
     touched.update(attempts=0, retry_at=None, error="")
@@ -250,15 +255,15 @@ def _due() -> QuerySet[RankingSnapshot]:
 
 
 def count_ahead(row: RankingSnapshot) -> int:
-    """Count the questions that workers take up before this one that waits."""
-    alike = Q(attempts=row.attempts)
-    asked_since = alike & Q(asked_at__gt=row.asked_at)
-    came_first = alike & Q(asked_at=row.asked_at, pk__lt=row.pk)
-    return _due().filter(Q(attempts__lt=row.attempts) | asked_since | came_first).count()
+    """Count the waiting questions that workers take up before this one."""
+    fewer_attempts = Q(attempts__lt=row.attempts)
+    asked_later = Q(attempts=row.attempts, asked_at__gt=row.asked_at)
+    stored_first = Q(attempts=row.attempts, asked_at=row.asked_at, pk__lt=row.pk)
+    return _due().filter(fewer_attempts | asked_later | stored_first).count()
 
 
 def _claim(pk: int, attempts: int) -> bool:
-    """Count the attempt beforehand, so that a question that kills its worker is put off like one that fails."""
+    """Count the attempt before making it, so that a question that kills its worker is put off like one that fails."""
     delay = min(FIRST_DELAY * 2 ** min(attempts, 20), LONGEST_DELAY)
     row = RankingSnapshot.objects.filter(pk=pk, attempts=attempts)
     return row.update(attempts=F("attempts") + 1, retry_at=Now() + Value(delay)) == 1
@@ -270,18 +275,18 @@ def _renew_answer(pk: int, question: Question, attempts: int, asked_at: Any) -> 
         snapshot = _answer(question, counts.revision())
         snapshot.asked_at = asked_at
         kept = _store(snapshot.revision, snapshot, wait=True)
-        if kept and asked_at > now() - ASKED_WITHIN:  # the next requests are not noted
+        if kept and asked_at > now() - ASKED_WITHIN:  # record_request, which pins, skips the next requests
             permalinks.pin_answer(snapshot, permalinks.SHOWN)
     except Exception as error:  # whatever it is, it concerns this question alone
         logger.exception("could not answer question=%s attempt=%s", question.key, attempts + 1)
         row.update(error=displayable_error(error))
         return
-    if not kept:  # the knowledge changed meanwhile: at once again, as if not tried
+    if not kept:  # the knowledge changed meanwhile: try again at once, and do not count this attempt
         row.update(attempts=attempts, retry_at=None)
 
 
 def reason(snapshot: RankingSnapshot) -> str:
-    """Say why a failing question could not be answered."""
+    """Explain why a failing question could not be answered."""
     return snapshot.error or "The worker was stopped while it was answered."
 
 
@@ -297,7 +302,7 @@ def renewal_state() -> dict[str, Any]:
     }
 
 
-# Looked after by the tick
+# The tick
 
 
 def look_after() -> None:
@@ -312,7 +317,7 @@ def delete_least_asked() -> int:
 
     Those of earlier methods and revisions go first, then current ones, each least recently asked first.
     """
-    excess = min(RankingSnapshot.objects.count() - settings.KDB_KEPT_ANSWERS, MOST_FORGOTTEN)
+    excess = min(RankingSnapshot.objects.count() - settings.KDB_KEPT_ANSWERS, MOST_DELETED)
     if excess <= 0:
         return 0
     worth = Case(When(~Q(method=METHOD) | Q(is_followed=True), then=0), default=1)
@@ -322,12 +327,15 @@ def delete_least_asked() -> int:
     return deleted
 
 
-# Checked
+# Comparison with answers computed anew
 
 
 @dataclass
 class Check:
-    """Stored answers computed again: how many, and question to what differs, or to what it waits for."""
+    """The outcome of computing stored answers again.
+
+    standing : number compared; differing : question to what differs; waiting : question to why it was not compared
+    """
 
     standing: int = 0
     differing: dict[str, str] = field(default_factory=dict)
@@ -357,12 +365,12 @@ def check_answers() -> Check:
 
 
 def delete_answers(questions: list[str]) -> None:
-    """Forget the answers to these questions, spelled as their keys; they are computed anew when asked."""
+    """Delete the current answers to these questions, given as keys; they are computed anew when asked for."""
     RankingSnapshot.objects.filter(question__in=questions, method=METHOD, superseded_by__isnull=True).delete()
 
 
 def _differences(kept: Any, fresh: Any, place: str = "") -> Iterator[str]:
-    """Say where two JSON values differ; numbers by more than the tolerance."""
+    """Yield where two JSON values differ, numbers by more than the tolerance."""
     if isinstance(kept, dict) and isinstance(fresh, dict) and kept.keys() == fresh.keys():
         for name in kept:
             yield from _differences(kept[name], fresh[name], f"{place}.{name}".lstrip("."))

@@ -1,7 +1,7 @@
 """Weaken answers whose evidence was measured before a change of speed that is public now.
 
-Applied when the answer of now is shown, not stored with it: nothing that was published ended, and what stands at a
-permanent address never changes. Rule: docs/models/verdict.md.
+Applied when the current answer is shown, not stored with it: no evidence was withdrawn, and an answer at a permanent
+address never changes. Rule: docs/models/verdict.md.
 """
 
 import copy
@@ -23,9 +23,9 @@ from modelling.evidence.storage import get_or_compute
 from modelling.evidence.words import fact_words
 from modelling.models import RankingSnapshot, SeriesChange
 
-MOST = 1000  # changes that are looked at, confirmed last first
-_KEY = "modelling.aged"
-_SECONDS = 60  # that another process may go on without a change that was confirmed meanwhile
+MOST = 1000  # changes to consider, most recently confirmed first
+_KEY = "modelling.speed_changes"
+_SECONDS = 60  # cache lifetime: another process misses later confirmations for so long
 
 
 @dataclass(frozen=True)
@@ -39,8 +39,8 @@ class SpeedChange:
     since: datetime
     sentence: str
 
-    def is_of(self, question: Question, keys: Iterable[str]) -> bool:
-        """Tell whether it is a change of one of these entries under the question's workload."""
+    def concerns(self, question: Question, keys: Iterable[str]) -> bool:
+        """Tell whether one of these entries changed under the question's workload."""
         entries = (entry_parts(AXES[question.axis], key) for key in keys)
         return self.workload == question.workload and any(
             all(self.settings.get(name, "") == value for name, value in parts.items()) for parts in entries
@@ -48,26 +48,28 @@ class SpeedChange:
 
 
 def may_be_stale(question: Question) -> bool:
-    """Tell whether anything changed under the question's workload: from memory, and two queries once a minute."""
-    return any(change.workload == question.workload for change in _known())
+    """Tell whether anything changed under the question's workload. Cached; two queries a minute at most."""
+    return any(change.workload == question.workload for change in _public_changes())
 
 
 def changes_concerning(question: Question, keys: Iterable[str], studies: Iterable[str]) -> tuple[SpeedChange, ...]:
     """Return the changes of compared entries since they were measured: the one rule of staleness.
 
-    keys : of the entries that are compared; studies : slugs of the case studies that this rests on
+    keys : of the compared entries; studies : slugs of the case studies that measured them
     """
-    compared, behind = list(keys), set(studies)
-    return tuple(change for change in _known() if change.case_studies & behind and change.is_of(question, compared))
+    keys, studies = list(keys), set(studies)
+    return tuple(
+        change for change in _public_changes() if change.case_studies & studies and change.concerns(question, keys)
+    )
 
 
 def changes_in(question: Question, evidence: Sequence[Any], entries: Sequence[Any]) -> tuple[SpeedChange, ...]:
-    """Return the changes that concern an answer. evidence, entries : its own, as JSON has them"""
+    """Return the changes that concern an answer. evidence, entries : fields of its JSON"""
     return changes_concerning(question, (row["key"] for row in entries), (row["case_study"] for row in evidence))
 
 
 def changes_since(answers: Mapping[Question, RankingSnapshot | None]) -> dict[Question, tuple[SpeedChange, ...]]:
-    """Return the changes that concern each answer that is there. At most one query, for results not read yet."""
+    """Return the changes that concern each answer that is not None. At most one query, for results not read yet."""
     concerned = {question: row for question, row in answers.items() if row is not None and may_be_stale(question)}
     unread = {row.pk: row for row in concerned.values() if "result" in row.get_deferred_fields()}
     if unread:
@@ -89,7 +91,7 @@ def weaken_stale(answers: Mapping[Question, RankingSnapshot | None]) -> dict[Que
 
 
 def weakened_copy(snapshot: RankingSnapshot, changes: Sequence[SpeedChange]) -> RankingSnapshot:
-    """Return a copy of the answer, not to be stored, one step weaker, with a reason for each change."""
+    """Return an unsaved copy of the answer that is one step weaker and names each change as a reason."""
     result = copy.deepcopy(snapshot.result)
     for verdict in (result["verdict"], *(part["verdict"] for part in result["parts"])):
         weaken_verdict(verdict, [change.sentence for change in changes])
@@ -101,7 +103,7 @@ def weakened_copy(snapshot: RankingSnapshot, changes: Sequence[SpeedChange]) -> 
 
 
 def weaken_verdict(verdict: dict[str, Any], reasons: Sequence[str]) -> None:
-    """Make a verdict, as JSON has it, one step weaker for these reasons."""
+    """Make a verdict in JSON one step weaker for these reasons."""
     stronger = verdict["strength"]
     verdict["strength"] = weaker(stronger)
     if text := verdict.get("confidence"):
@@ -110,17 +112,17 @@ def weaken_verdict(verdict: dict[str, Any], reasons: Sequence[str]) -> None:
 
 
 def clear_cache() -> None:
-    """Have the public changes read again."""
+    """Clear the cached changes, so that they are read again."""
     caches["worked-out"].delete(_KEY)
 
 
-def _known() -> list[SpeedChange]:
-    known: list[SpeedChange] = get_or_compute(_KEY, _public, seconds=_SECONDS)
+def _public_changes() -> list[SpeedChange]:
+    known: list[SpeedChange] = get_or_compute(_KEY, _read_public_changes, seconds=_SECONDS)
     return known
 
 
-def _public() -> list[SpeedChange]:
-    """Read the public changes before which something was shared and published. Two queries."""
+def _read_public_changes() -> list[SpeedChange]:
+    """Read the public changes of entries that a published case study measured before. Two queries."""
     rows = SeriesChange.objects.public().select_related("laboratory", "sitting").order_by("-handled_at", "-pk")
     changes = list(rows[:MOST])
     studies: dict[int, set[str]] = {}

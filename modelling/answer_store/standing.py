@@ -32,8 +32,8 @@ logger = logging.getLogger(__name__)
 
 JOB = "ask_standing_questions"
 FILE = Path(settings.BASE_DIR) / "fixtures" / "standing_answers.json.gz"
-YEARS = 3  # from the making on that the file has answers for: old evidence makes an answer weaker
-# What a first visitor may ask; each is shown when its workload is in the catalogue.
+YEARS = 3  # years ahead that the file has answers for, because these get weaker as their evidence ages
+# Questions offered to a first visitor, where their workload is in the catalogue.
 EXAMPLES = (
     Question("fs-pair", "varmail", hypervisor="kvm"),
     Question("hypervisor", "fileserver"),
@@ -44,7 +44,7 @@ EXAMPLES = (
 
 
 def examples() -> list[Question]:
-    """Return the questions that a first visitor is offered."""
+    """Return the questions to offer a first visitor."""
     known = names.names()["workload"]
     return [question for question in EXAMPLES if question.workload in known]
 
@@ -52,7 +52,7 @@ def examples() -> list[Question]:
 def questions(*, only_compared: bool = False) -> list[Question]:
     """Return the standing questions.
 
-    only_compared : those on which published evidence compares something; none where there is too much of it to tell
+    only_compared : only those for which published evidence compares something; none where there is too much to check
     """
     workloads = names.names()["workload"]
     standing = [] if only_compared else [*examples(), *(Question(axis, slug) for slug in workloads for axis in AXES)]
@@ -67,50 +67,50 @@ def questions(*, only_compared: bool = False) -> list[Question]:
 
 
 def enqueue_missing() -> None:
-    """Have a worker answer what is compared and nobody asked yet, so that nobody waits for it."""
-    asked = questions(only_compared=True)
-    kept = selectors.kept_answers(asked)
-    if missing := [question for question in asked if question not in kept]:
+    """Have a worker answer the standing questions that have no answer yet, so that no visitor waits for one."""
+    compared = questions(only_compared=True)
+    stored = selectors.stored_answers(compared)
+    if missing := [question for question in compared if question not in stored]:
         snapshots.enqueue_questions(*missing)
 
 
 def build_file() -> bytes:
     """Compute the standing answers to what this database holds; return the content of FILE."""
-    asked, first = questions(), _newest().created_at.year  # the year of the knowledge is that of answers
+    standing, first = questions(), _newest().created_at.year  # answers count the age of evidence from this year
     answers: dict[int, dict[str, Any]] = {first: {}}
     for year in range(first, first + YEARS):
         with transaction.atomic():
             then = _newest().created_at.replace(year=year, day=1)
             KnowledgeRevision.objects.filter(pk=_newest().pk).update(created_at=then)
-            worked_out = {question.key: snapshots.compute_current(question).result for question in asked}
+            results = {question.key: snapshots.compute_current(question).result for question in standing}
             transaction.set_rollback(True)
-        # Of a later year only what age makes weaker.
-        answers[year] = {key: result for key, result in worked_out.items() if result != answers[first].get(key)}
-        asked = [question for question in asked if worked_out[question.key]["entries"]]
+        # For a later year, store only the answers that age makes weaker.
+        answers[year] = {key: result for key, result in results.items() if result != answers[first].get(key)}
+        standing = [question for question in standing if results[question.key]["entries"]]
     content = {"method": METHOD, "revisions": _revisions(), "evidence": _evidence(), "answers": answers}
     return gzip.compress(json.dumps(content, separators=(",", ":")).encode(), mtime=0)
 
 
 def shipped_answers() -> dict[str, Any]:
-    """Return the shipped answers by question key; {} where the file is too old, or of other method or evidence."""
+    """Return the shipped answers by question key; {} where the file is outdated, or of another method or evidence."""
     if not FILE.exists():
         return {}
     content = json.loads(gzip.decompress(FILE.read_bytes()))
     year = str(_newest().created_at.year)
-    is_alike = content["method"] == METHOD and year in content["answers"] and content["revisions"] == _revisions()
-    if not is_alike or content["evidence"] != _evidence():  # which reads all that is published
+    is_current = content["method"] == METHOD and year in content["answers"] and content["revisions"] == _revisions()
+    if not is_current or content["evidence"] != _evidence():  # last, as it reads all published evidence
         return {}
     first: dict[str, Any] = next(iter(content["answers"].values()))
     return first | content["answers"][year]
 
 
 def load_shipped() -> int:
-    """Store the shipped answers in a database that has none by this method; return how many."""
+    """Store the shipped answers in a database without answers of this method; return how many."""
     if not counts.revision() or RankingSnapshot.objects.filter(method=METHOD, revision__gt=0).exists():
         return 0
-    kept = snapshots.store_shipped({Question.from_key(key): result for key, result in shipped_answers().items()})
-    logger.info("took in standing answers count=%s", kept)
-    return kept
+    count = snapshots.store_shipped({Question.from_key(key): result for key, result in shipped_answers().items()})
+    logger.info("loaded standing answers count=%s", count)
+    return count
 
 
 def _newest() -> KnowledgeRevision:
@@ -122,7 +122,7 @@ def _revisions() -> list[list[Any]]:
 
 
 def _evidence() -> str:
-    """Return the digest of what answers are made of besides the method: evidence, advice, scales, assumptions."""
+    """Return a digest of all that determines answers besides the method: evidence, advice, scales, assumptions."""
     assumed = sorted((name, repr(value)) for name, value in vars(assumptions()).items() if name != "scales")
     files = [path.read_text(encoding="utf-8") for path in (PUBLISHED, DIRECTORY / "abilities.csv")]
     published = [

@@ -1,4 +1,4 @@
-"""An answer as it stands at an address: what is known now, or what its permanent address gave first."""
+"""Return the answer at an address: the current one, or the one that a permanent address gave first."""
 
 import hashlib
 import json
@@ -23,24 +23,24 @@ from .staleness import SpeedChange, changes_since, weaken_stale, weakened_copy
 class AnswerVersion:
     """An answer, comparison or mix.
 
-    as_of : revision of the address; None: the address names none, and has the answer of now
+    as_of : revision that the address names; None: none, so it is the current answer
     is_pinned : whether it is kept for good; None: not asked for by its permanent address
-    doubt : what the newest test of forecasts says against this form of question
+    caveat : warning about forecasts for this form of question
     changes : of speed since its evidence was measured, which make it weaker
-    seen : a stamp of the newest releases that everybody may see
-    The last three are empty at a permanent address, which never changes.
+    releases_digest : of the newest public releases
+    The last three are empty at a permanent address, whose content never changes.
     """
 
     snapshot: RankingSnapshot
     as_of: int | None = None
     is_pinned: bool | None = None
-    doubt: str = ""
+    caveat: str = ""
     changes: tuple[SpeedChange, ...] = ()
-    seen: str = ""
+    releases_digest: str = ""
 
     @property
     def result(self) -> Any:
-        """Return the answer as JSON has it; read from the database when it is looked at first."""
+        """Return the answer as JSON. Its first use may read it from the database."""
         return self.snapshot.result
 
     @property
@@ -49,8 +49,8 @@ class AnswerVersion:
         return self.as_of or self.snapshot.revision
 
     @property
-    def named(self) -> dict[str, int]:
-        """Return what its permanent address ends with; nothing where nothing is published."""
+    def address_parameters(self) -> dict[str, int]:
+        """Return the query parameters that make its address permanent; {} where nothing is published."""
         return words.version_parameters(self.revision, self.method)
 
     @property
@@ -63,31 +63,38 @@ class AnswerVersion:
 
     @property
     def failure(self) -> str:
-        """Return why newer evidence could not be worked in when that was last tried; "": it did not fail."""
+        """Return why the last attempt to include newer evidence failed; "" where it did not."""
         return "" if self.as_of or self.superseded_by is None else self.snapshot.error
 
     @property
-    def is_of_today(self) -> bool:
-        """Tell whether the method of today gave it."""
+    def is_by_current_method(self) -> bool:
+        """Tell whether the current method computed it."""
         return self.method == METHOD
 
     @property
     def digest(self) -> str:
-        """Return a text that changes with all that is shown of the edition."""
-        beside = (self.snapshot.digest, self.superseded_by, self.as_of, self.named, self.is_pinned, METHOD)
-        return hashlib.sha256(repr((*beside, self.doubt, self.seen, self.failure)).encode()).hexdigest()
+        """Return a digest of all that a page shows of it, for its entity tag."""
+        address = (
+            self.snapshot.digest,
+            self.superseded_by,
+            self.as_of,
+            self.address_parameters,
+            self.is_pinned,
+            METHOD,
+        )
+        return hashlib.sha256(repr((*address, self.caveat, self.releases_digest, self.failure)).encode()).hexdigest()
 
     def permanence(self, address: Callable[..., str]) -> dict[str, Any]:
         """Return the fields of modelling.evidence.serialization.Permanence. address : takes as_of and method"""
-        permanent = address(**self.named) if self.named else None
+        permanent = address(**self.address_parameters) if self.address_parameters else None
         return {"method": self.method, "permanent": permanent, "pinned": self.is_pinned}
 
 
 def answer_version(question: Question, as_of: int | None, method: int | None, user: Any) -> AnswerVersion | None:
-    """Return the answer at this address; None while a worker computes it. One of a revision is pinned, given room.
+    """Return the answer at this address; None while a worker computes it. A permanent one is pinned, given room.
 
-    method : None: today's
-    Raises NoSuchAnswer where another method than today's is named and its answer was not kept.
+    method : None: the current one
+    Raises NoSuchAnswer where an earlier method is named and its answer was not pinned.
     """
     if as_of is not None:
         return _permanent(
@@ -103,11 +110,13 @@ def answer_version(question: Question, as_of: int | None, method: int | None, us
         return None
     changes = changes_since({question: current}).get(question, ())
     shown = weakened_copy(current, changes) if changes else current
-    return AnswerVersion(shown, doubt=forecast_caveat(question.axis), changes=changes, seen=releases.stamp())
+    return AnswerVersion(
+        shown, caveat=forecast_caveat(question.axis), changes=changes, releases_digest=releases.stamp()
+    )
 
 
 def combined_version(
-    what: str,
+    key: str,
     as_of: int | None,
     method: int | None,
     user: Any,
@@ -116,37 +125,38 @@ def combined_version(
 ) -> AnswerVersion:
     """Return the comparison or mix at this address, as `answer_version` does.
 
-    what : as of permalinks.permalink_key; work_out : makes the result; is_worth : whether a result says anything
+    key : as of permalinks.permalink_key; work_out : computes the result; is_worth : whether to pin a result
     """
 
-    def worked_out() -> RankingSnapshot:
-        return RankingSnapshot.unsaved(json.loads(json.dumps(work_out())), METHOD, now())  # as it is read again
+    def compute() -> RankingSnapshot:
+        # Through JSON, so that a fresh result equals one read from the database.
+        return RankingSnapshot.unsaved(json.loads(json.dumps(work_out())), METHOD, now())
 
     if as_of is None:
-        return AnswerVersion(worked_out())
+        return AnswerVersion(compute())
     room = permalinks.allowed_share(user, permalinks.COMBINED)
-    return _permanent(what, as_of, method or METHOD, room, worked_out, lambda snapshot: is_worth(snapshot.result))
+    return _permanent(key, as_of, method or METHOD, room, compute, lambda snapshot: is_worth(snapshot.result))
 
 
 def _permanent(
-    what: str,
+    key: str,
     as_of: int,
     method: int,
     room: float | None,
     work_out: Callable[[], RankingSnapshot],
     is_worth: Callable[[RankingSnapshot], bool],
 ) -> AnswerVersion:
-    """Return the pinned answer, else what today's method says, pinned from now on if it is worth that."""
-    if (first := permalinks.load_pinned(what, as_of, method)) is not None:
+    """Return the pinned answer, else compute it by the current method and pin it if it is worth that."""
+    if (first := permalinks.load_pinned(key, as_of, method)) is not None:
         return AnswerVersion(first, as_of, is_pinned=True)
     permalinks.reject_other_methods(method)
     snapshot = work_out()
-    return AnswerVersion(snapshot, as_of, is_pinned=is_worth(snapshot) and permalinks.pin(what, snapshot, room, as_of))
+    return AnswerVersion(snapshot, as_of, is_pinned=is_worth(snapshot) and permalinks.pin(key, snapshot, room, as_of))
 
 
 def current_answers(questions: Sequence[Question]) -> dict[Question, RankingSnapshot | None]:
-    """Return each answer as its address of now has it; None while a worker is at it.
+    """Return each current answer, stale ones a step weaker; None while a worker computes it.
 
-    Stored ones take one query, and one more where something changed under their workload.
+    One query for those that are stored, and one more where something changed under their workload.
     """
     return weaken_stale(snapshots_or_none(questions))

@@ -12,9 +12,7 @@ from modelling.evidence.serialization import BY_METHOD, NoSuchAnswer, page_versi
 
 
 def at_permanent_addresses(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
-    """Wrap the view of a page: an address with a revision alone leads to today's method, and a page says so where the
-    answer of an earlier method was not kept.
-    """
+    """Wrap a page's view: redirect an address without method to today's, and answer NoSuchAnswer with a page."""
 
     @wraps(view)
     def wrapped(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:

@@ -1,4 +1,4 @@
-"""How the entries of an answer stand to abilities, and where that is documented. No Django."""
+"""Tell which abilities the entries of an answer have, with the documentation of each. No Django."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -19,12 +19,14 @@ def abilities_of(
 ) -> tuple[EntryAbility, ...]:
     """Return how each entry stands to each of the abilities, entry by entry.
 
-    entries : key and label; names : kind of name to slug to name, for choices of which nothing is known
+    entries : key and label; names : kind to slug to display name, for choices whose abilities are not documented
     """
-    return tuple(_of_entry(question, key, label, ability, names) for key, label in entries for ability in abilities)
+    return tuple(
+        _entry_ability(question, key, label, ability, names) for key, label in entries for ability in abilities
+    )
 
 
-def _of_entry(
+def _entry_ability(
     question: Question, key: str, label: str, slug: str, names: Mapping[str, Mapping[str, str]]
 ) -> EntryAbility:
     fulfilled = fulfilment(ABILITIES[slug], parts_of(question.axis, key, question.filters), facts())

@@ -1,4 +1,4 @@
-"""Turn an estimate into the answer: what it rests on, the verdict, and what to do next."""
+"""Turn an estimate into the answer: its evidence, the verdict, and what to do next."""
 
 from functools import partial
 
@@ -18,7 +18,7 @@ from .content import Answer, AnswerPart, Grounds, RankedEntry
 from .differences import find_differences, find_ratios, list_tiers
 from .estimate import Estimate
 from .knowledge import assumptions
-from .makers import makers_say
+from .makers import compare_with_makers
 from .set_up import describe_set_ups
 from .words import rests_on as rests_on_words
 
@@ -33,13 +33,13 @@ def answer(estimate: Estimate, revision: int) -> Answer:
     evidence = grounds.list_evidence(ranking, studies)
     equal = [grounds.describe_equal(axis, question, ranking, part) for part in parts]
     networks = [tuple(grounds.network_fit(network) for network in part.networks) for part in parts]
-    told_anecdotes = anecdotes.describe_anecdotes(estimate.anecdotes, entry_name)
-    missing = caveats.describe_missing(axis, question, ranking, estimate.measured, told_anecdotes)
+    described_anecdotes = anecdotes.describe_anecdotes(estimate.anecdotes, entry_name)
+    missing = caveats.describe_missing(axis, question, ranking, estimate.measured, described_anecdotes)
     notes = [
         *caches.cache_caveats(question, ranking, studies, entry_name),
         *caveats.list_caveats(axis, question, ranking),
     ]
-    notes += anecdotes.anecdote_caveat(told_anecdotes)
+    notes += anecdotes.anecdote_caveat(described_anecdotes)
     leading = tuple(key for part in parts for key in part.leading)
     by_machines = caveats.describe_by_machines(estimate.best_by_machines, leading, entry_name)
     runs = next_runs.propose_runs(question, estimate.run_sets)
@@ -47,15 +47,17 @@ def answer(estimate: Estimate, revision: int) -> Answer:
     names = decision.part_names(ranking, entry_name, _name_of)
     entries = [(entry.key, entry_name(entry.key)) for part in parts for entry in part.entries]
     margin, advised = assumptions().margin, estimate.advised
-    of_what = rests_on_words(rests_on, _only_hypervisor(question, rests_on))
+    evidence_words = rests_on_words(rests_on, _only_hypervisor(question, rests_on))
     verdicts = [
-        decision.decide_part(part, in_words, margin, advised, measure_next if len(parts) == 1 else "", of_what)
+        decision.decide_part(part, in_words, margin, advised, measure_next if len(parts) == 1 else "", evidence_words)
         for part in parts
     ]
     if axis.is_release:
         verdict = decision.decide_releases(verdicts, missing)
     elif estimate.is_ranked:
-        verdict = decision.decide_answer(ranking, verdicts, names, in_words, margin, advised, measure_next, of_what)
+        verdict = decision.decide_answer(
+            ranking, verdicts, names, in_words, margin, advised, measure_next, evidence_words
+        )
     else:
         guide = guide_for_axis(axis.name)
         verdict = decision.decide_without_evidence(
@@ -106,27 +108,27 @@ def answer(estimate: Estimate, revision: int) -> Answer:
         notes=tuple(notes),
         evidence=evidence,
         compared=grounds.list_comparisons(ranking),
-        anecdotes=told_anecdotes,
+        anecdotes=described_anecdotes,
         missing=tuple(missing),
-        makers=makers_say(advised, verdict, in_words),
+        makers=compare_with_makers(advised, verdict, in_words),
     )
 
 
 def _name_of(column: str, value: str) -> str:
-    """Name a value of one of the columns that tell parts apart."""
+    """Return the display name of a value of one of the columns by which parts differ."""
     known = catalogue.names()
     return {"hypervisor": known["hypervisor"], "cache_mode": {}}.get(column, known["file_system"]).get(value, value)
 
 
 def _only_hypervisor(question: Question, rests_on: Grounds) -> str:
-    """Return the hypervisor of all evidence where the question neither names nor chooses one; or ""."""
+    """Return the hypervisor of all evidence, where there is one and the question neither names nor compares any."""
     is_open = not question.hypervisor and "hypervisor" not in AXES[question.axis].entry
     first, *others = rests_on.facts["hypervisor"] or ("",)
     return catalogue.names()["hypervisor"].get(first, "") if is_open and not others else ""
 
 
 def _status(ranking: Ranking) -> str:
-    """Say in one word how far the evidence goes."""
+    """Return one of content.STATUSES."""
     parts = ranking.parts
     if not parts:
         return "no comparison"

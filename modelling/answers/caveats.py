@@ -1,4 +1,4 @@
-"""Say in sentences what a careful reader must know of an answer, and what is missing where there is none."""
+"""Write sentences on what limits an answer, and what would have to be measured where there is none."""
 
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -15,21 +15,23 @@ from kdb.units import METRICS, SCORE
 from modelling.estimation.ranking import RankedPart, Ranking
 from modelling.evidence import names as catalogue
 from modelling.evidence.axes import AXES, COLUMN_LABELS, KINDS, NATIVE, Axis
-from modelling.evidence.fairplay import came_along
+from modelling.evidence.fairplay import find_confounders
 from modelling.evidence.names import label
 from modelling.evidence.question import Question
 from modelling.evidence.words import capital, counted, listed, machines
 
 from .content import Anecdote
 
-# What may change how much faster one entry is than another, though it is equal in every comparison.
+# Conditions that may change the ratio between two entries, though they are equal within every comparison.
 _MODERATORS = ("storage", "allocation", "cache_mode")
 _LABORATORY = ("laboratory", "laboratories")
-LONGEST_CAUSE = 90  # characters of what came along with entries, in one sentence with what it may have caused
+_SCORES = "Scores are compared inside one benchmark only, which the question has to name."
+_NATIVE_RUNS = "A native run has no guest and no machines: natively, host file systems and host storage are compared."
+LONGEST_CAUSE = 90  # characters of what entries were measured with, up to which the cause follows in one sentence
 
 
 def list_caveats(axis: Axis, question: Question, ranking: Ranking) -> list[str]:
-    """Say what a careful reader must know about this answer, in sentences."""
+    """Return sentences on what limits this answer: confounding, assumptions, moderators, durability, tier lists."""
     arms, findings, parts = ranking.arms, ranking.findings, ranking.parts
     notes = _confounding(axis, arms)
     if len(parts) > 1:
@@ -73,12 +75,12 @@ def list_caveats(axis: Axis, question: Question, ranking: Ranking) -> list[str]:
 
 
 def _varies(axis: Axis, column: str, arms: pd.DataFrame) -> bool:
-    """Tell whether the column differs between comparisons, and neither makes entries nor comes along with them."""
+    """Tell whether comparisons differ in the column, and neither the axis nor confounding already covers it."""
     return column not in (*axis.entry, *axis.may_confound) and len(set(arms[column].unique()) - {""}) > 1
 
 
 def _moderation(axis: Axis, column: str, arms: pd.DataFrame) -> str:
-    """Say how many laboratories each value of the column is of, where a ratio is an average over several."""
+    """State how many laboratories measured with each value of a column that ratios average over."""
     combinations = arms.loc[(arms[column] != "").to_numpy(), [column, "laboratory"]].drop_duplicates()
     laboratories = combinations.groupby(column, observed=True).size()
     spelled = catalogue.names()["storage"] if column == "storage" else {}
@@ -93,7 +95,7 @@ def _moderation(axis: Axis, column: str, arms: pd.DataFrame) -> str:
 
 
 def _tier_lists(ranking: Ranking) -> str:
-    """Say what the tier lists did to the answer."""
+    """State how tier lists count in the answer."""
     bases = {part.basis for part in ranking.parts}
     if "both" not in bases:
         return (
@@ -108,7 +110,7 @@ def _tier_lists(ranking: Ranking) -> str:
 
 
 def _dispute(finding: Any) -> str:
-    """Say that text and table of one publication put a pair into different lists."""
+    """State that text and table of a publication place a pair differently."""
     pair = label(AXES["fs-pair"], pair_key(finding.guest_fs, finding.host_fs))
     where = {"best": "among the best", "unlisted": "in no list", "worst": "among the worst"}
     return (
@@ -118,7 +120,7 @@ def _dispute(finding: Any) -> str:
 
 
 def _never_recommended(axis: Axis, parts: Iterable[RankedPart]) -> list[str]:
-    """Say which entries were measured only with which options that can lose acknowledged writes."""
+    """State which entries were measured only with options that can lose acknowledged writes, and which options."""
     by_options: dict[tuple[str, ...], list[str]] = {}
     for part in parts:
         for entry in part.entries:
@@ -132,28 +134,28 @@ def _never_recommended(axis: Axis, parts: Iterable[RankedPart]) -> list[str]:
 
 
 def _confounding(axis: Axis, arms: pd.DataFrame) -> list[str]:
-    """Say what came along with the entries: with which value each was measured, and what no source states."""
-    notes, left_open = [], []
-    for column, is_cause in came_along(arms, axis.may_confound, axis.set_by_entry).items():
+    """State which settings differ along with the entries and may be the cause, and which of them no source states."""
+    notes, not_stated = [], []
+    for column, is_cause in find_confounders(arms, axis.may_confound, axis.set_by_entry).items():
         if not is_cause.any():
             continue
         pairs = arms.loc[is_cause, ["entry", column]].drop_duplicates()
         if column in axis.set_by_entry and not (pairs[column] != "").any():
-            left_open.append(COLUMN_LABELS[column])
+            not_stated.append(COLUMN_LABELS[column])
             continue
         measured_with, cause = _measured_with(axis, column, pairs), f"the {COLUMN_LABELS[column]} may be the cause"
-        is_short = len(measured_with) <= LONGEST_CAUSE  # else the first sentence is told before the rest
+        is_short = len(measured_with) <= LONGEST_CAUSE  # else the cause comes first, lest a long list hide it
         notes.append(f"{measured_with}: {cause}." if is_short else f"{capital(cause)}. {measured_with}.")
-    if left_open:
+    if not_stated:
         notes.append(
-            f"No source states the {listed(left_open)}. Each hypervisor has defaults of its own, so a difference may "
+            f"No source states the {listed(not_stated)}. Each hypervisor has defaults of its own, so a difference may "
             "be due to them."
         )
     return notes
 
 
 def _measured_with(axis: Axis, column: str, pairs: pd.DataFrame) -> str:
-    """Say with what each entry was measured: "KVM was measured with none, ESXi with its default (not stated)"."""
+    """State with what each entry was measured: "KVM was measured with none, ESXi with its default (not stated)"."""
     names = catalogue.names()
     spelled = {
         "host_fs": names["file_system"],
@@ -181,9 +183,9 @@ def _measured_with(axis: Axis, column: str, pairs: pd.DataFrame) -> str:
 def describe_by_machines(
     best: Mapping[int, Sequence[str]], on_average: Collection[str], label_of: Callable[[str], str]
 ) -> str:
-    """Say which entries come first at each number of machines, where they are not those on average; else "".
+    """State which entries come first at each number of machines; "" where they are those that do on average.
 
-    best : number of machines to the entries that come first at it; label_of : an entry's key to what a reader calls it
+    best : number of machines to keys of its first entries; label_of : an entry's key to its label
     """
     if not any(set(keys) != set(on_average) for keys in best.values()):
         return ""
@@ -198,7 +200,7 @@ def describe_missing(
     measured: Iterable[tuple[str, str, str]],
     anecdotes: Sequence[Anecdote] = (),
 ) -> list[str]:
-    """Say what would have to be measured, where there is no answer. anecdotes : anecdotes that compare entries"""
+    """State what would have to be measured where there is no answer. measured : metric, unit and case study of each"""
     if ranking.parts:
         return []
     asked = catalogue.names()["workload"].get(question.workload, question.workload)
@@ -215,28 +217,16 @@ def describe_missing(
     return [
         f"{who} two entries of the axis “{axis.label.lower()}” for the workload {asked}{under}{by}.",
         *(f"{anecdote.title}: {anecdote.sentence} {anecdote.why}" for anecdote in anecdotes),
-        *_measured(measured),
-        *_scores(question, measured),
-        *_natively(question),
+        *_measured_metrics(measured),
+        *([_SCORES] if not question.benchmark and any(metric == SCORE for metric, *_ in measured) else ()),
+        *([_NATIVE_RUNS] if question.hypervisor == NATIVE else ()),
         "It would take at least two configurations that differ in it, measured in one case study with the same "
         f"benchmark version and the same {listed([COLUMN_LABELS[column] for column in held])}.",
     ]
 
 
-def _scores(question: Question, measured: Iterable[tuple[str, str, str]]) -> list[str]:
-    if question.benchmark or all(metric != SCORE for metric, *_ in measured):
-        return []
-    return ["Scores are compared inside one benchmark only, which the question has to name."]
-
-
-def _natively(question: Question) -> list[str]:
-    if question.hypervisor != NATIVE:
-        return []
-    return ["A native run has no guest and no machines: natively, host file systems and host storage are compared."]
-
-
-def _measured(measured: Iterable[tuple[str, str, str]]) -> list[str]:
-    """Write a sentence for each metric and unit that case studies do have of the workload."""
+def _measured_metrics(measured: Iterable[tuple[str, str, str]]) -> list[str]:
+    """Return a sentence for each metric and unit in which the workload was measured."""
     studies: dict[tuple[str, str], list[str]] = {}
     for metric, unit, case_study in measured:
         studies.setdefault((metric, unit), []).append(case_study)

@@ -1,4 +1,4 @@
-"""The configurations behind entries of a ranking."""
+"""Find the configurations with which the entries of a ranking were measured."""
 
 from collections.abc import Sequence
 
@@ -8,11 +8,11 @@ from django.db.models import Q
 from experiments.models import Configuration
 from modelling.estimation.ranking import Ranking
 
-MOST_STUDIES = 20  # newest case studies of an entry that tell how it was set up
+MOST_STUDIES = 20  # newest case studies of an entry from which its set-up is described
 
 
 def from_newest_studies(arms: pd.DataFrame) -> pd.DataFrame:
-    """Return each entry's arms from its MOST_STUDIES newest case studies, by year and then by arrival.
+    """Return each entry's arms from its MOST_STUDIES newest case studies by year, then by import.
 
     arms : frame of modelling.evidence.dataframes.arms with the column entry
     """
@@ -24,31 +24,31 @@ def from_newest_studies(arms: pd.DataFrame) -> pd.DataFrame:
     return arms[pd.MultiIndex.from_frame(arms[["entry", "case_study"]]).isin(kept)]
 
 
-def selection_note(case_studies: int) -> str:
-    """Say which case studies from_newest_studies keeps of so many; "": all."""
+def describe_selection(case_studies: int) -> str:
+    """State that from_newest_studies left out some of this many case studies; "" where it keeps all."""
     if case_studies <= MOST_STUDIES:
         return ""
     return f"All of this is of its {MOST_STUDIES} newest case studies; {case_studies} have it."
 
 
 def configurations_behind(keys: Sequence[str], ranking: Ranking, arms: pd.DataFrame) -> list[list[Configuration]]:
-    """Return each entry's configurations with numbers, and those that a tier list speaks of; one query.
+    """Return each entry's configurations that were measured or that a tier list names; one query.
 
     arms : frame of modelling.evidence.dataframes.arms with the column entry
     """
     measured = {key: set(arms[arms["entry"] == key]["configuration_id"]) for key in keys}
-    listed_at: dict[tuple[str | None, ...], set[str]] = {}
+    listed: dict[tuple[str | None, ...], set[str]] = {}
     for row in ranking.findings[ranking.findings["entry"].isin(keys)].itertuples(index=False):
         for slug in row.case_studies:
-            listed_at.setdefault((slug, row.hypervisor, row.guest_fs, row.host_fs), set()).add(row.entry)
+            listed.setdefault((slug, row.hypervisor, row.guest_fs, row.host_fs), set()).add(row.entry)
     related = ("case_study__server", "case_study__storage", "hypervisor", "guest_fs", "host_fs", "guest_os", "host_os")
-    of_lists = Q(case_study__slug__in={slug for slug, *_ in listed_at}, hypervisor__isnull=False)
+    of_lists = Q(case_study__slug__in={slug for slug, *_ in listed}, hypervisor__isnull=False)
     rows = Configuration.objects.filter(Q(pk__in=set().union(*measured.values())) | of_lists)
-    behind: dict[str, list[Configuration]] = {key: [] for key in keys}
+    by_key: dict[str, list[Configuration]] = {key: [] for key in keys}
     for row in rows.select_related(*related).order_by("case_study__slug", "slug"):
         place = (row.case_study, row.hypervisor, row.guest_fs, row.host_fs)
-        stated = listed_at.get(tuple(part.slug if part else None for part in place), set())
+        stated = listed.get(tuple(part.slug if part else None for part in place), set())
         for key in keys:
             if row.pk in measured[key] or key in stated:
-                behind[key].append(row)
-    return list(behind.values())
+                by_key[key].append(row)
+    return list(by_key.values())

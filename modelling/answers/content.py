@@ -223,7 +223,8 @@ class TierList:
     best: tuple[str, ...]
     middle: Annotated[tuple[str, ...], "Among the best in one place and among the worst in another."]
     worst: tuple[str, ...]
-    beside: Annotated[str, "The file system that all have on the other side, in words; empty: pairs are compared."]
+    # Answers that were stored before this field was added lack it.
+    beside: Annotated[str, "The file system that all have on the other side, in words; empty: pairs are compared."] = ""
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,6 @@
-"""The recommendation in plain words: what to choose, how sure that is, what was measured, and what would settle it.
+"""Write a recommendation in words: what to choose, how sure that is, what was measured, and what would settle it.
 
-What is decided stands in modelling.estimation.recommendation and verdict; here it is put into words. Source:
-docs/models/recommendation.md and verdict.md.
+modelling.estimation.recommendation and verdict decide. Source: docs/models/recommendation.md and verdict.md.
 """
 
 from collections.abc import Callable, Collection, Sequence
@@ -33,21 +32,21 @@ from modelling.estimation.verdict import AVOID, DIFFER, NOT_KNOWN, STRENGTHS, US
 from modelling.evidence import families
 from modelling.evidence import names as catalogue
 from modelling.evidence.words import STORAGE, capital, counted, listed, some, times
-from modelling.guidance.content import Advised
+from modelling.guidance.content import AdviceSummary
 
 from .content import EITHER, RATHER_NOT, START, Decision
 from .nearest import Nearby
 
 Naming = Callable[[str], str]  # a key or slug to what a reader calls it
 
-# Columns that may tell parts apart, in the order in which a reader would name them, and how each is said.
-_TELLS_APART = (
+# Columns by which parts may differ, in the order in which a reader would name them, with their wording.
+_PART_COLUMNS = (
     ("hypervisor", "under {}"),
     ("host_fs", "hosts with {}"),
     ("guest_fs", "guests with {}"),
     ("cache_mode", "cache mode {}"),
 )
-MOST_AGAINST = 2  # entries that makers discourage, in the first line
+MOST_AGAINST = 2  # discouraged entries that the first line names
 CONFIDENCE = {"strong": "High", "moderate": "Moderate", "weak": "Low", "very weak": "Low"}
 _NOBODY = "nobody measured this, and nobody advises."
 _NO_SAFE = "none of these was measured with options that keep acknowledged writes."
@@ -60,16 +59,15 @@ def decide_answer(
     names: Sequence[str],
     label: Naming,
     margin: float,
-    advised: Advised | None = None,
+    advised: AdviceSummary | None = None,
     measure_next: str = "",
     rests_on: str = "",
 ) -> Decision:
     """Decide on an answer of one part or several.
 
-    parts : what is decided on each (decide_part), one or more; names : theirs (part_names)
+    parts : decision on each part (decide_part); names : of the parts (part_names)
     measure_next : sentences on what would settle it; rests_on : as for decide_part
-    Several parts have one recommendation, by what the model expects of all their entries; nothing measured compares
-    them.
+    No measurement compares entries of several parts: their one recommendation rests on the model alone.
     """
     if len(parts) == 1:
         return parts[0]
@@ -91,7 +89,7 @@ def decide_answer(
 
 
 def decide_releases(parts: Sequence[Decision], missing: Sequence[str]) -> Decision:
-    """Decide on releases, whatever was measured of old ones: what nobody supports may lose more than speed."""
+    """Recommend to keep the supported release, whatever was measured: an unsupported one may lose more than speed."""
     measured = " ".join(part.measured for part in parts)
     strength = min((part.strength for part in parts), key=STRENGTHS.index, default=STRENGTHS[0])
     reasons = tuple(("", reason) for reason in [*(reason for part in parts for reason in part.reasons), *missing[:1]])
@@ -105,13 +103,13 @@ def decide_without_evidence(
     label: Naming,
     margin: float,
     missing: Sequence[str] = (),
-    advised: Advised | None = None,
+    advised: AdviceSummary | None = None,
     guide: str = "",
 ) -> Decision:
-    """Decide where nothing that answers the question was compared: as makers advise, or by what was compared elsewhere.
+    """Decide without comparisons for the question: as makers advise, else by comparisons under other workloads.
 
-    near : what was compared elsewhere; missing : sentences on what would have to be measured
-    guide : what the guide on this choice makes of makers' advice, where that names conditions but no entry
+    near : those comparisons; missing : sentences on what would have to be measured
+    guide : the guide's sentence on makers' advice, for where that names conditions but no entry
     """
     verdict = Verdict(NOT_KNOWN, STRENGTHS[0], tuple(("", sentence) for sentence in missing[:1]))
     recommended, measured, offered, nothing = recommend_as_makers(advised) if advised else Recommended(), "", 0, _NOBODY
@@ -119,7 +117,7 @@ def decide_without_evidence(
         recommended, offered = recommend(near.options, near.posterior, NOT_KNOWN, margin), len(near.options)
         recommended = replace(recommended, force=GUESS, basis=NEAREST, is_sure_of_not=False)
         labels = [label(option.key) for option in near.options]
-        noun = _noun(labels)
+        noun = _common_setting(labels)
         measured = f"Compared under other workloads: {noun}{some(name.removeprefix(noun) for name in labels)}."
     is_open = recommended.basis in (NOTHING, DEFAULT) or recommended.is_toss
     if advised and advised.is_meant and guide and is_open:
@@ -133,34 +131,34 @@ def decide_part(
     part: RankedPart,
     label: Naming,
     margin: float,
-    advised: Advised | None = None,
+    advised: AdviceSummary | None = None,
     measure_next: str = "",
     rests_on: str = "",
 ) -> Decision:
     """Decide on one part, whose entries comparisons join.
 
-    margin : difference that matters, a share; advised : on its entries; measure_next : sentences on what would settle
-    it; rests_on : years and disks of its evidence, "2021, hard disks"
+    margin : smallest difference that matters, a share; advised : on its entries
+    measure_next : sentences on what would settle it; rests_on : years and disks of its evidence, "2021, hard disks"
     """
     options, posterior = list_options(part.entries, part.posterior, advised)
     last = max(entry.rank for entry in part.entries)
     worst = [entry.key for entry in part.entries if entry.rank == last > 1]
-    worst = worst if 2 * len(worst) < len(part.entries) else []  # else it is the tier of what no list names
+    worst = worst if 2 * len(worst) < len(part.entries) else []  # half or more: the tier of entries that no list names
     verdict = part.verdict
     recommended = recommend(options, posterior, verdict.kind, margin, worst)
     fulfilling = [entry for entry in part.entries if not entry.lacks]
     if len(fulfilling) < 2:
-        only, needs = label(options[0].key) if options else "", _needs(part)
+        only, needs = label(options[0].key) if options else "", _lacking_needs(part)
         measured = f"Only {only} is known to have all that was asked for ({needs})." if only and needs else ""
     else:
         measured = describe_contrast(verdict.contrast, label, recommended.choice or [entry.key for entry in fulfilling])
     named = {*recommended.choice, *recommended.rather_not}
     if verdict.contrast is not None:
         named |= {verdict.contrast.first, verdict.contrast.second}
-    measured += _passed_over(part, recommended, label) + _durability(part, recommended, label)
-    measured += _families(named, recommended.rather_not, [entry.key for entry in part.entries])
+    measured += _describe_passed_over(part, recommended, label) + _describe_durability(part, recommended, label)
+    measured += _describe_families(named, recommended.rather_not, [entry.key for entry in part.entries])
     settle = "" if recommended.force == STRONG else measure_next
-    nothing = f"nothing that was measured is known to have all that was asked for ({_needs(part)})."
+    nothing = f"nothing that was measured is known to have all that was asked for ({_lacking_needs(part)})."
     if all(entry.always_unsafe for entry in part.entries):
         nothing = _NO_SAFE
     if not any(entry.lacks or entry.always_unsafe for entry in part.entries):
@@ -168,7 +166,7 @@ def decide_part(
     return word_decision(verdict, recommended, label, measured, settle, rests_on, offered=len(options), nothing=nothing)
 
 
-def recommend_as_makers(advised: Advised) -> Recommended:
+def recommend_as_makers(advised: AdviceSummary) -> Recommended:
     """Return what most makers advise, or the product's default."""
     if advised.advised:
         against = [key for key in advised.discouraged if families.may_be_offered(key) and key != UNNAMED]
@@ -177,7 +175,7 @@ def recommend_as_makers(advised: Advised) -> Recommended:
 
 
 def list_options(
-    entries: Sequence[Entry], posterior: Posterior, advised: Advised | None = None
+    entries: Sequence[Entry], posterior: Posterior, advised: AdviceSummary | None = None
 ) -> tuple[list[Option], Posterior]:
     """Return the entries that may be recommended and can be run today, and their posterior."""
     may = [entry for entry in entries if entry.may_be_recommended and families.may_be_offered(entry.key)]
@@ -207,19 +205,19 @@ def word_decision(
     offered: int = 0,
     nothing: str = _NOBODY,
 ) -> Decision:
-    """Put a recommendation into words.
+    """Write a recommendation in words.
 
-    measured : sentences on what evidence says; settle : on what would settle it; rests_on : as for decide_part
-    offered : number of entries that the choice is out of; nothing : why it is out of none, or what makers advise then
+    measured : sentences on the evidence; settle : on what would settle it; rests_on : as for decide_part
+    offered : number of entries to choose from; nothing : why there are none, or what makers advise then
     """
     is_several = verdict.contrast is not None and verdict.contrast.groups > 1
     return Decision(
         kind=verdict.kind,
-        sentence=_first_line(recommended, label, nothing),
+        sentence=_recommendation_line(recommended, label, nothing),
         strength=verdict.strength,
         reasons=tuple(sentence for _, sentence in verdict.reasons),
         settle=settle,
-        confidence=_second_line(recommended, verdict, rests_on, offered),
+        confidence=_confidence_line(recommended, verdict, rests_on, offered),
         measured=measured.strip(),
         choice=recommended.choice,
         rather_not=recommended.rather_not,
@@ -232,9 +230,9 @@ def word_decision(
     )
 
 
-def _first_line(recommended: Recommended, label: Naming, why: str) -> str:
+def _recommendation_line(recommended: Recommended, label: Naming, why: str) -> str:
     choice, against = recommended.choice, recommended.rather_not
-    noun = _noun([label(key) for key in (*choice, *against)])
+    noun = _common_setting([label(key) for key in (*choice, *against)])
     names = [noun * (not place) + label(key).removeprefix(noun) for place, key in enumerate(choice)]
     if recommended.basis == NOTHING:
         return f"Keep what you have: {why}"
@@ -251,17 +249,17 @@ def _first_line(recommended: Recommended, label: Naming, why: str) -> str:
     if against:
         others = listed([label(key).removeprefix(noun) for key in against], "or")
         line += f" Avoid {others}." if recommended.is_sure_of_not else f" Rather not {others}."
-    return capital(line) if noun else line  # ext4 is spelled so
+    return capital(line) if noun else line  # without a setting it may begin with a name, and ext4 is not capitalised
 
 
-def _noun(names: Sequence[str]) -> str:
-    """Return the setting that all these are values of, which is said once: "cache mode "; "" where there is none."""
+def _common_setting(names: Sequence[str]) -> str:
+    """Return the setting that all these names begin with, to be said once: "cache mode "; "" where there is none."""
     nouns = (f"{setting.in_sentence} " for setting in SETTINGS.values())
     return next((noun for noun in nouns if all(name.startswith(noun) for name in names)), "")
 
 
-def _second_line(recommended: Recommended, verdict: Verdict, rests_on: str, offered: int) -> str:
-    """Say how sure the recommendation is: what it rests on, its chance beside the blind one, and what it may cost."""
+def _confidence_line(recommended: Recommended, verdict: Verdict, rests_on: str, offered: int) -> str:
+    """State how sure the recommendation is: what it rests on, its chance beside the blind one, and what it may cost."""
     if not recommended.choice or recommended.basis in (MAKERS, DEFAULT):
         return ""
     level = f"{CONFIDENCE[verdict.strength]} confidence"
@@ -303,14 +301,14 @@ def recommended_of(decision: Decision, entry: Entry) -> str:
 
 
 def describe_contrast(contrast: Contrast | None, label: Naming, entries: Sequence[str]) -> str:
-    """Say what numbers or lists say of the first. entries : keys, the recommended first"""
+    """State what numbers or lists show of the first entry. entries : keys, the recommended first"""
     if contrast is None:
         return f"No numbers compare them; published lists put {label(entries[0])} among the best."
-    return f"{_measured(contrast, label)}. {_elsewhere(contrast)}"
+    return f"{_describe_ratio(contrast, label)}. {_describe_interval(contrast)}"
 
 
-def _families(named: Collection[str], avoid: Collection[str], entries: Collection[str]) -> str:
-    """Say of hypervisors that are set against each other, or one of which is to be avoided, that one runs the other."""
+def _describe_families(named: Collection[str], avoid: Collection[str], entries: Collection[str]) -> str:
+    """State that one of two compared hypervisors runs the other: Proxmox VE runs KVM."""
     against = {*families.shared(avoid, entries), *families.shared(named, named)}
     names = catalogue.names()["hypervisor"] if against else {}
     return "".join(
@@ -319,24 +317,24 @@ def _families(named: Collection[str], avoid: Collection[str], entries: Collectio
     )
 
 
-def _measured(contrast: Contrast, label: Naming) -> str:
-    """Say how two entries compared: "One laboratory measured XFS 1.7 times as fast as ext4, on hard disks"."""
+def _describe_ratio(contrast: Contrast, label: Naming) -> str:
+    """State how two entries compared: "One laboratory measured XFS 1.7 times as fast as ext4, on hard disks"."""
     one, other, measured = label(contrast.first), label(contrast.second), contrast.measured
     if contrast.is_mixed:
         return f"Weighted by these shares, {one} comes out {times(contrast.ratio)} times as fast as {other}"
     if not measured:
-        return f"Through what both were compared with, {one} comes out {_as_fast(contrast.ratio)} {other}"
+        return f"Through what both were compared with, {one} comes out {_format_ratio(contrast.ratio)} {other}"
     who = capital(counted(len(measured), "laboratory", "laboratories"))
     if len(measured) > 1 and contrast.groups == 1:
         who += " of one research group"
     verb = "measured" if not contrast.is_derived else "stated"
-    as_fast = _as_fast(measured[0], measured[-1])
+    as_fast = _format_ratio(measured[0], measured[-1])
     on = f", on {listed([STORAGE.get(kind, kind) for kind in contrast.storage])}" if contrast.storage else ""
     return f"{who} {verb} {one} {as_fast} {other}{on}"
 
 
-def _elsewhere(contrast: Contrast) -> str:
-    """Give the interval for a new laboratory as far as laboratories differ; beyond that its ends mean nothing."""
+def _describe_interval(contrast: Contrast) -> str:
+    """Give the interval for another machine. Its ends are cut at DIFFER, as laboratories never differed by more."""
     far_below, far_above = contrast.low < 1 / DIFFER, contrast.high > DIFFER
     if far_below and far_above:
         return "What it is on other machines is not known."
@@ -347,38 +345,38 @@ def _elsewhere(contrast: Contrast) -> str:
     return f"On other machines: {low} to {high} times."
 
 
-def _as_fast(lowest: float, highest: float | None = None) -> str:
-    """Say a ratio, or the span of several: "1.7 times as fast as", "as fast as"."""
+def _format_ratio(lowest: float, highest: float | None = None) -> str:
+    """State a ratio, or the span of several: "1.7 times as fast as", "as fast as"."""
     low, high = times(lowest), times(lowest if highest is None else highest)
     if low == high == "1.00":
         return "as fast as"
     return f"{low if low == high else f'{low} to {high}'} times as fast as"
 
 
-def _needs(part: RankedPart) -> str:
+def _lacking_needs(part: RankedPart) -> str:
     needs = dict.fromkeys(need for entry in part.entries for need in entry.lacks)
     return listed([ABILITIES[need].name.lower() for need in needs])
 
 
-def _passed_over(part: RankedPart, recommended: Recommended, label: Naming) -> str:
+def _describe_passed_over(part: RankedPart, recommended: Recommended, label: Naming) -> str:
     """Mention entries ahead of the recommended one that lack something the question needs."""
-    ahead = [label(entry.key) for entry in _ahead(part, recommended) if entry.lacks]
+    ahead = [label(entry.key) for entry in _entries_ahead(part, recommended) if entry.lacks]
     if not ahead:
         return ""
     come, have = ("comes", "has") if len(ahead) == 1 else ("come", "have")
     return f" {listed(ahead)} {come} before, but {have} not all that was asked for."
 
 
-def _ahead(part: RankedPart, recommended: Recommended) -> Sequence[Entry]:
+def _entries_ahead(part: RankedPart, recommended: Recommended) -> Sequence[Entry]:
     """Return the entries that the evidence puts before the recommended one."""
     places = [number for number, entry in enumerate(part.entries) if entry.key in recommended.choice]
     return part.entries[: min(places)] if places else part.entries
 
 
-def _durability(part: RankedPart, recommended: Recommended, label: Naming) -> str:
+def _describe_durability(part: RankedPart, recommended: Recommended, label: Naming) -> str:
     """Mention options that can lose acknowledged writes: what is faster with them, and what to use without."""
     text = ""
-    for entry in _ahead(part, recommended):
+    for entry in _entries_ahead(part, recommended):
         if entry.always_unsafe and not entry.lacks:
             ahead = "comes before, but was" if recommended.choice else "was"
             text += (
@@ -395,21 +393,21 @@ def _durability(part: RankedPart, recommended: Recommended, label: Naming) -> st
 
 
 def part_names(ranking: Ranking, label: Naming, name_of: Callable[[str, str], str]) -> list[str]:
-    """Name each part by what tells it from the others: "hosts with ext4 or XFS", "under ESXi"; else by its entries.
+    """Name each part by a column in which it differs from the others: "under ESXi"; else by its entries.
 
-    label : of an entry's key; name_of : column and value to what a reader calls it
+    label : key to label; name_of : column and value to display name
     """
-    columns = ["entry", *(column for column, _ in _TELLS_APART)]
+    columns = ["entry", *(column for column, _ in _PART_COLUMNS)]
     rows = ranking.arms[columns]
     if len(ranking.findings):
         rows = pd.concat([rows, ranking.findings.reindex(columns=columns)])
     inside = [rows["entry"].isin(part.members) for part in ranking.parts]
-    for column, wording in _TELLS_APART:
+    for column, wording in _PART_COLUMNS:
         values = [
             sorted({value for value in rows[column][is_member].dropna().unique() if value}) for is_member in inside
         ]
-        together = [value for own in values for value in own]
-        if all(values) and len(together) == len(set(together)):
+        all_values = [value for own in values for value in own]
+        if all(values) and len(all_values) == len(set(all_values)):
             return [wording.format(listed([name_of(column, value) for value in own], "or")) for own in values]
     return [listed([label(key) for key in part.members], "and") for part in ranking.parts]
 

@@ -1,4 +1,4 @@
-"""What entries of an answer reached side by side, in the sources' units and as ratios. No Django."""
+"""List the values and ratios of entries that were measured side by side. No Django."""
 
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -15,22 +15,21 @@ from modelling.evidence.axes import Axis
 
 from .content import MeasuredDifference, MeasuredRatio, TierList
 
-MOST = 40  # rows; the case studies have the others
+MOST = 40  # rows; the pages of case studies show all
 _ORDER = ["case_study", "vm_count", "operation", "block_size_bytes"]  # equal within a fair-play group
-_TOLD = [*_ORDER, "fair_play_group", "entry", "mean_log", "unit", "origin", "source"]
+_COLUMNS = [*_ORDER, "fair_play_group", "entry", "mean_log", "unit", "origin", "source"]
 
 
 def find_differences(parts: Sequence[RankedPart], arms: Mapping[str, pd.DataFrame]) -> tuple[MeasuredDifference, ...]:
-    """Return what each entry of a part reached beside the part's reference, best ranked first.
+    """Return each entry's values and those of its part's reference in the same fair-play group, best ranked first.
 
     arms : metric to a frame of modelling.estimation.arms.comparable_arms
-    Only what one fair-play group holds: no ratio is applied to a machine that nobody measured.
     """
     pairs = list(islice(_pairs(parts, {metric: arms[metric] for metric in METRICS if metric in arms}), MOST))
     records = {}
     for metric in {metric for _, metric, _, _ in pairs}:
         places = sorted({place for _, of_metric, *both in pairs if of_metric == metric for place in both})
-        rows = arms[metric][_TOLD].iloc[places].to_dict("records")
+        rows = arms[metric][_COLUMNS].iloc[places].to_dict("records")
         records[metric] = dict(zip(places, rows, strict=True))
     return tuple(
         _difference(part, metric, records[metric][first], records[metric][other])
@@ -39,13 +38,13 @@ def find_differences(parts: Sequence[RankedPart], arms: Mapping[str, pd.DataFram
 
 
 def _pairs(parts: Sequence[RankedPart], arms: Mapping[str, pd.DataFrame]) -> Iterator[tuple[int, str, int, int]]:
-    """Yield part, metric, and the rows of the reference and of another entry that one fair-play group holds.
+    """Yield part, metric, and the row numbers of the reference and of another entry in one fair-play group.
 
-    Told on arrays: a frame for each entry and metric took longer than all else that is said of an answer.
+    Works on arrays: a frame for each entry and metric took longer than all other wording of an answer.
     """
     for part in parts:
         entry = {metric: frame["entry"].to_numpy() for metric, frame in arms.items()}
-        first = {metric: _in_order(frame, entry[metric] == part.reference) for metric, frame in arms.items()}
+        first = {metric: _sort(frame, entry[metric] == part.reference) for metric, frame in arms.items()}
         for key in (ranked.key for ranked in sorted(part.entries, key=lambda ranked: ranked.rank)):
             if key == part.reference:
                 continue
@@ -57,8 +56,8 @@ def _pairs(parts: Sequence[RankedPart], arms: Mapping[str, pd.DataFrame]) -> Ite
                         yield part.number, metric, int(place), int(other)
 
 
-def _in_order(frame: pd.DataFrame, is_wanted: np.ndarray) -> np.ndarray:
-    """Return the places of the wanted rows, by case study, number of machines, operation and block size."""
+def _sort(frame: pd.DataFrame, is_wanted: np.ndarray) -> np.ndarray:
+    """Return the numbers of the wanted rows, sorted by case study, number of machines, operation and block size."""
     places = np.flatnonzero(is_wanted)
     rows = frame[_ORDER].iloc[places].set_axis(places)
     return rows.sort_values(_ORDER, kind="stable", na_position="first").index.to_numpy()
@@ -83,23 +82,23 @@ def _difference(part: int, metric: str, first: Mapping[str, Any], other: Mapping
 
 
 def _value(mean_log: float) -> float:
-    """Return the value as the source prints it: to as many digits as survive the logarithm."""
+    """Return the value as the source prints it, without the digits that the logarithm adds."""
     return float(f"{math.exp(mean_log):.12g}")
 
 
 def find_ratios(ranking: Ranking, choice: Collection[str]) -> tuple[MeasuredRatio, ...]:
-    """Return how many times as fast each laboratory measured the recommended entry as the others, best ranked first.
+    """Return each laboratory's ratios of the recommended entry to the others, best ranked first.
 
-    choice : keys of what is recommended
-    The two entries of a part's verdict are among them, last where neither is recommended.
+    choice : keys of the recommended entries
+    The ratio of the two entries of a part's verdict is included, last where neither is recommended.
     """
     ratios = []
     for part in ranking.parts:
         links, contrast = part_links(part, ranking.arms), part.verdict.contrast
         contrasted = [(contrast.first, contrast.second)] if contrast else []
         keys = [entry.key for entry in part.entries]
-        ahead = sorted([*(first for first, _ in contrasted), *keys], key=lambda key: key not in choice)
-        first = next((key for key in ahead if key in links.place), None)
+        by_choice = sorted([*(first for first, _ in contrasted), *keys], key=lambda key: key not in choice)
+        first = next((key for key in by_choice if key in links.place), None)
         pairs = [(first, key) for key in keys if first and key != first]
         pairs += [pair for pair in contrasted if first not in pair]
         ratios += [
@@ -127,7 +126,7 @@ def _ratio(part: int, pair: tuple[str, str], trial: Trial, arms: pd.DataFrame) -
 
 
 def list_tiers(ranking: Ranking, axis: Axis, names: Mapping[str, str]) -> tuple[TierList, ...]:
-    """Return the published orders without numbers, each in three tiers. names : of file systems"""
+    """Return the published tier lists. names : slug of a file system to its name"""
     return tuple(
         TierList(
             case_studies=tuple(sorted({slug for slugs in rows["case_studies"] for slug in slugs})),

@@ -1,4 +1,4 @@
-"""Estimate the answer to a question: evidence from the database, ranked under the settings' assumptions."""
+"""Read the evidence for a question from the database and rank it under the assumptions of the settings."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,30 +18,30 @@ from modelling.evidence.dataframes import Evidence
 from modelling.evidence.families import may_be_offered
 from modelling.evidence.question import Question
 from modelling.evidence.requirements import lacking
-from modelling.guidance.content import Advised
-from modelling.guidance.selectors import advised
+from modelling.guidance.content import AdviceSummary
+from modelling.guidance.selectors import find_advice
 
 from .content import TradeOff
 from .knowledge import assumptions, knowledge_of, where_of
 from .nearest import Nearby, nearby
 from .trade_off import weigh_trade_offs
 
-MOST_COUNTS = 6  # numbers of machines that are looked at one by one
-REPETITIONS = 2  # of each entry that is still to be measured: the fewest that show how far runs differ
+MOST_COUNTS = 6  # numbers of machines that are ranked one by one
+REPETITIONS = 2  # repetitions of each entry in proposed runs, the fewest that show a spread
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """All that is computed for a question before anything is said of it.
+    """All numbers of an answer, before it is put into words.
 
-    measured : metric, unit and case study of what was measured
-    others : each metric but the ranking's, to the arms that may be compared in it
-    best_by_machines : number of machines to the entries that come first by its arms alone, if the answer leaves it open
-    run_sets : what a reader could measure on a machine, with what the choice gains by it
+    measured : metric, unit and case study of all measurements
+    others : each metric except the ranking's, to its comparable arms
+    best_by_machines : number of machines to the first entries at it, where the question leaves it open
+    run_sets : runs that a reader could make, with what the choice gains by them
     anecdotes : of _comparable_anecdotes
-    is_ranked : whether something was compared that somebody can choose
-    nearby : what other workloads say, where nothing was
-    advised : what makers advise on the entries, or where nothing was compared on all that somebody may choose
+    is_ranked : whether an entry that can be chosen today was compared
+    nearby : expectations from other workloads, where none was
+    advised : makers' advice on the ranked entries, else on all that may be chosen
     """
 
     question: Question
@@ -54,13 +54,13 @@ class Estimate:
     anecdotes: pd.DataFrame
     is_ranked: bool
     nearby: Nearby | None
-    advised: Advised
+    advised: AdviceSummary
 
 
 def estimate(question: Question, as_of: int | None = None, *, with_draft: int | None = None) -> Estimate:
-    """Compute all that the answer to the question says. as_of, with_draft : as for ranking_of"""
+    """Compute all numbers of the answer to the question. as_of, with_draft : as for ranking_of"""
     evidence = Evidence(question, with_draft, as_of)
-    ranking = _ranking(evidence)
+    ranking = _rank(evidence)
     measured = evidence.metrics_measured()
     others = _other_arms(evidence, ranking, measured)
     is_ranked = any(may_be_offered(entry.key) for part in ranking.parts for entry in part.entries)
@@ -76,43 +76,43 @@ def estimate(question: Question, as_of: int | None = None, *, with_draft: int | 
         anecdotes=_comparable_anecdotes(evidence, ranking),
         nearby=near,
         is_ranked=is_ranked,
-        advised=_advised(question, ranking if is_ranked else None, near),
+        advised=_find_advice(question, ranking if is_ranked else None, near),
     )
 
 
-def _advised(question: Question, ranking: Ranking | None, near: Nearby | None) -> Advised:
+def _find_advice(question: Question, ranking: Ranking | None, near: Nearby | None) -> AdviceSummary:
     parts = ranking.parts if ranking else ()
     ranked = [entry.key for part in parts for entry in part.entries if entry.may_be_recommended]
     keys = ranked or ([option.key for option in near.options] if near else [])
     return advised_on(question, keys, is_all=bool(ranked))
 
 
-def advised_on(question: Question, keys: Sequence[str], *, is_all: bool = True) -> Advised:
-    """Return what makers advise on these entries, where the question asks. is_all : as for advised"""
-    asked = {name: str(getattr(question, name) or "") for name in ("workload", "hypervisor", "host_storage", "storage")}
-    return advised(question.axis, keys, is_all=is_all, **asked, guest_os=question.guest_os_family or "")
+def advised_on(question: Question, keys: Sequence[str], *, is_all: bool = True) -> AdviceSummary:
+    """Return makers' advice on these entries under the question's filters. is_all : as for find_advice"""
+    named = ("workload", "hypervisor", "host_storage", "storage")
+    filters = {name: str(getattr(question, name) or "") for name in named}
+    return find_advice(question.axis, keys, is_all=is_all, **filters, guest_os=question.guest_os_family or "")
 
 
 def ranking_of(question: Question, as_of: int | None = None, *, with_draft: int | None = None) -> Ranking:
     """Return the ranking with its networks.
 
-    as_of : what counted at this knowledge revision, in place of what counts now
-    with_draft : a case study that counts as if it were published
-    By throughput where the question names no metric, else by the first other metric that compares anything.
+    as_of : use the evidence of this knowledge revision in place of the current one
+    with_draft : key of a case study to count as if it were published
+    Without a metric in the question, ranks by throughput, or by the first other metric that compares anything.
     """
-    return _ranking(Evidence(question, with_draft, as_of))
+    return _rank(Evidence(question, with_draft, as_of))
 
 
-def _ranking(evidence: Evidence) -> Ranking:
+def _rank(evidence: Evidence) -> Ranking:
     names.clear_cache()  # the answer is stored with its labels, so read the names that are public now
-    asked = evidence.question.metric
-    ranking = _in_one_metric(evidence, asked or THROUGHPUT)
-    if asked or ranking.parts:
+    ranking = _rank_by_metric(evidence, evidence.question.metric or THROUGHPUT)
+    if evidence.question.metric or ranking.parts:
         return ranking
     measured = {metric for metric, *_ in evidence.metrics_measured()}
     for metric in METRICS:
         if metric in measured and metric != ranking.metric:
-            other = _in_one_metric(evidence, metric)
+            other = _rank_by_metric(evidence, metric)
             if other.parts:
                 return other
     return ranking
@@ -121,10 +121,7 @@ def _ranking(evidence: Evidence) -> Ranking:
 def _other_arms(
     evidence: Evidence, ranking: Ranking, measured: Iterable[tuple[str, str, str]]
 ) -> dict[str, pd.DataFrame]:
-    """Return each metric except the ranking's with the arms that may be compared in it.
-
-    measured : of the evidence
-    """
+    """Return each metric except the ranking's with its comparable arms. measured : as in Estimate"""
     others = {metric for metric, *_ in measured} - {ranking.metric}
     axis = AXES[evidence.question.axis]
     return {
@@ -135,30 +132,31 @@ def _other_arms(
 
 
 def _comparable_anecdotes(evidence: Evidence, ranking: Ranking) -> pd.DataFrame:
-    """Return the arms below the minimum that may be compared, with those beside them.
+    """Return comparable arms below the protocol's minimum, with all arms of their fair-play groups.
 
-    By the metric of the ranking; without ranking and metric, by the first that has some.
+    In the metric of the question or ranking; without either, in the first that has some.
     """
-    question, beside = evidence.question, ranking.arms.iloc[:0]
+    question, comparable = evidence.question, ranking.arms.iloc[:0]
     metrics = evidence.metrics_of_anecdotes()
     first = question.metric or ranking.metric
     others = [] if question.metric or ranking.parts else [metric for metric in metrics if metric != first]
     for metric in (first, *others) if metrics else ():
         arms = evidence.arms(metric, with_anecdotes=True)
-        beside = arms[arms["case_study"].isin(arms["case_study"][arms[dataframes.ANECDOTE]])]
-        beside = comparable_arms(beside, AXES[question.axis], assumptions().spread)
-        beside = beside[beside["fair_play_group"].isin(beside["fair_play_group"][beside[dataframes.ANECDOTE]])]
-        if len(beside):
+        of_studies = arms[arms["case_study"].isin(arms["case_study"][arms[dataframes.ANECDOTE]])]
+        comparable = comparable_arms(of_studies, AXES[question.axis], assumptions().spread)
+        groups = comparable["fair_play_group"]
+        comparable = comparable[groups.isin(groups[comparable[dataframes.ANECDOTE]])]
+        if len(comparable):
             break
-    return beside
+    return comparable
 
 
-def _in_one_metric(evidence: Evidence, metric: str) -> Ranking:
+def _rank_by_metric(evidence: Evidence, metric: str) -> Ranking:
     arms, findings = evidence.arms(metric), evidence.findings(metric)
-    return ranked(evidence.question, metric, arms, findings, evidence.as_of, evidence.with_draft)
+    return rank_evidence(evidence.question, metric, arms, findings, evidence.as_of, evidence.with_draft)
 
 
-def ranked(
+def rank_evidence(
     question: Question,
     metric: str,
     arms: pd.DataFrame,
@@ -166,8 +164,10 @@ def ranked(
     as_of: int | None = None,
     with_draft: int | None = None,
 ) -> Ranking:
-    """Rank by this evidence, which is all that the question admits in one metric, and by what other workloads say of
-    the same choices, where it is of speed. as_of, with_draft : as for ranking_of"""
+    """Rank by this evidence and, for metrics of speed, by that of other workloads on the same choices.
+
+    arms, findings : all that the question admits in the metric; as_of, with_draft : as for ranking_of
+    """
     published = KnowledgeRevision.objects.all()
     if as_of is not None:
         published = published.filter(number__lte=as_of)
@@ -181,7 +181,7 @@ def ranked(
         knowledge=knowledge_of(question, metric, as_of, with_draft=with_draft) if len(arms) or len(findings) else None,
         where=where_of(question),
         storage_asked="storage" in question.filters,
-        this_year=newest,  # of the knowledge: a kept answer does not change with the calendar
+        this_year=newest,  # of the newest revision, as a stored answer must not change with the calendar
         lacking=lacking(question),
     )
 
@@ -210,7 +210,7 @@ def _best_by_machines(question: Question, ranking: Ranking) -> dict[int, tuple[s
 
 
 def run_sets_among(ranking: Ranking, axis: Axis) -> list[RunSet]:
-    """Return what could be measured of the entries that may be recommended, in whichever part they are."""
+    """Return the sets of runs that a reader could make of the entries that may be recommended, of all parts."""
     entries = on_one_machine(ranking, axis)
     if len(entries) < 2:
         return []
@@ -222,9 +222,9 @@ def run_sets_among(ranking: Ranking, axis: Axis) -> list[RunSet]:
 
 
 def on_one_machine(ranking: Ranking, axis: Axis) -> list[str]:
-    """Return the entries that a reader could measure side by side and choose from.
+    """Return the keys of entries that a reader could measure side by side and choose from.
 
-    Where the axis holds the hypervisor, those seen under one of the first part's: VMFS has no place on a KVM host.
+    Where the axis holds the hypervisor, those that exist under one of the first part's: VMFS cannot be used with KVM.
     """
     entries = [entry.key for part in ranking.parts for entry in part.entries if entry.may_be_recommended]
     if not ranking.parts or "hypervisor" not in axis.held:
@@ -232,5 +232,5 @@ def on_one_machine(ranking: Ranking, axis: Axis) -> list[str]:
     columns = ["entry", "hypervisor"]
     seen = pd.concat([rows[columns] for rows in (ranking.arms, ranking.findings) if len(rows)])
     first = seen["hypervisor"][seen["entry"].isin(ranking.parts[0].members)]
-    beside = set(seen["entry"][seen["hypervisor"].isin(first.unique())])
-    return [key for key in entries if key in beside]
+    under_first = set(seen["entry"][seen["hypervisor"].isin(first.unique())])
+    return [key for key in entries if key in under_first]

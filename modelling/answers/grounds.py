@@ -1,4 +1,4 @@
-"""Gather what an answer rests on: its case studies, in numbers and one by one, and how far they agree."""
+"""Summarise the evidence of an answer: its case studies, counted and one by one, and how far they agree."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -14,30 +14,30 @@ from experiments.models.case_study import laboratory
 from modelling.estimation.network import Network
 from modelling.estimation.ranking import RankedPart, Ranking, part_links
 from modelling.evidence.axes import COLUMN_LABELS, Axis
-from modelling.evidence.fairplay import first_of_each, is_stated, numbered
+from modelling.evidence.fairplay import first_indices, is_stated, number_rows
 from modelling.evidence.question import Question
 from modelling.evidence.words import listed
 from modelling.workloads.cache_effect import Limits
 
 from .content import Grounds, LaboratoryComparison, NetworkFit, StudyEvidence
 
-MOST_LABORATORIES = 100  # that are told one by one
+MOST_LABORATORIES = 100  # laboratories to list one by one
 _FACTS_OF_ARMS = ("hypervisor", "storage", "host_storage", "guest_fs", "guest_os_family", "vm_count")
 
 
 def summarize_grounds(ranking: Ranking) -> Grounds:
-    """Return what the ranking rests on, in numbers."""
+    """Count the evidence of the ranking."""
     arms, findings = ranking.arms, ranking.findings
     is_measured = arms["origin"] == "measured"
     slugs = {*arms["case_study"].unique(), *(slug for slugs in findings["case_studies"] for slug in slugs)}
     facts = _facts(ranking)
     listing = CaseStudy.objects.filter(slug__in={slug for slugs in findings["case_studies"] for slug in slugs})
     listed = list(listing.values_list(laboratory(), "publication__year"))
-    makers = {*arms["laboratory"].unique(), *(maker for maker, _ in listed)}
+    laboratories = {*arms["laboratory"].unique(), *(maker for maker, _ in listed)}
     years = {*map(int, arms["year"].dropna().unique()), *(year for _, year in listed if year)}
     groups = {*arms["research_group"].unique(), *(name for names in findings["research_groups"] for name in names)}
     return Grounds(
-        laboratories=len(makers),
+        laboratories=len(laboratories),
         groups=len(groups),
         case_studies=len(slugs),
         measurements=int(arms["measurements"][is_measured].sum()),
@@ -51,7 +51,7 @@ def summarize_grounds(ranking: Ranking) -> Grounds:
 
 
 def _facts(ranking: Ranking) -> dict[str, tuple[str, ...]]:
-    """Return the values of each fact: an arm's from its configurations, a tier list's from its case studies."""
+    """Return the values of each fact: of arms from their configurations, of tier lists from their case studies."""
     arms, findings = ranking.arms, ranking.findings
     values_of = {column: set(map(_text, arms[column].unique())) for column in _FACTS_OF_ARMS}
     for column in ("hypervisor", "guest_fs", "host_storage"):
@@ -81,7 +81,7 @@ class Study:
 
 
 def read_studies(ranking: Ranking) -> dict[str, Study]:
-    """Return what the case studies that the ranking rests on say of themselves, by slug; one query."""
+    """Return the case studies that the ranking rests on, by slug. One query."""
     stated = (slug for slugs in ranking.findings["case_studies"] for slug in slugs)
     studies = CaseStudy.objects.filter(slug__in={*ranking.arms["case_study"].unique(), *stated})
     limits = ("storage__sequential_read_limit", "storage__sequential_write_limit", "storage__interface_limit")
@@ -90,24 +90,24 @@ def read_studies(ranking: Ranking) -> dict[str, Study]:
 
 
 def list_evidence(ranking: Ranking, studies: Mapping[str, Study]) -> tuple[StudyEvidence, ...]:
-    """Return the case studies the answer rests on, with what each contributes and where it stands."""
+    """Return what each case study contributes to the answer, with its sources."""
     counts: dict[str, Counter[str]] = {}
     sources: dict[str, set[str]] = {}
     arms = ranking.arms
-    number = numbered(arms, ["case_study", "origin"])
-    of_kind = arms[["case_study", "origin"]].iloc[first_of_each(number)].itertuples(index=False, name=None)
+    number = number_rows(arms, ["case_study", "origin"])
+    of_kind = arms[["case_study", "origin"]].iloc[first_indices(number)].itertuples(index=False, name=None)
     rows = np.bincount(number, arms["measurements"])
     for (slug, origin), measurements in zip(of_kind, rows.tolist(), strict=True):
         kind = "measurements" if origin == "measured" else "derived"
         counts.setdefault(slug, Counter())[kind] = int(measurements)
-    source_rows = first_of_each(numbered(arms, ["case_study", "source"]))
+    source_rows = first_indices(number_rows(arms, ["case_study", "source"]))
     for slug, source in arms[["case_study", "source"]].iloc[source_rows].itertuples(index=False, name=None):
         sources.setdefault(slug, set()).add(source)
     for row in ranking.findings.itertuples(index=False):
         for slug in row.case_studies:
             counts.setdefault(slug, Counter())["findings"] += 1
             sources.setdefault(slug, set()).update([row.text_source, row.table_source])
-    told_of = describe_protocols(ranking.arms)
+    protocols = describe_protocols(ranking.arms)
     return tuple(
         StudyEvidence(
             case_study=slug,
@@ -116,18 +116,18 @@ def list_evidence(ranking: Ranking, studies: Mapping[str, Study]) -> tuple[Study
             derived=numbers["derived"],
             findings=numbers["findings"],
             sources=tuple(sorted(filter(None, sources[slug]))),
-            protocol=told_of.get(slug, ""),
+            protocol=protocols.get(slug, ""),
         )
         for slug, numbers in sorted(counts.items())
     )
 
 
 def describe_protocols(arms: pd.DataFrame) -> dict[str, str]:
-    """Say how each case study measured what counts: "3 runs a number, of 120 s; no spread"."""
+    """Describe how each case study measured: "3 runs a number, of 120 s; no spread"."""
     if arms.empty:
         return {}
-    study = numbered(arms, ["case_study"])
-    slugs, arms_of = arms["case_study"].iloc[first_of_each(study)], np.bincount(study)
+    study = number_rows(arms, ["case_study"])
+    slugs, arms_of = arms["case_study"].iloc[first_indices(study)], np.bincount(study)
     runs, seconds = (_spans(study, arms[column].to_numpy(dtype=float)) for column in ("runs", "run_seconds"))
     of_all, spreads = np.bincount(study, arms["runs"].notna()), np.bincount(study, ~arms["assumed"])
     described = {}
@@ -142,7 +142,7 @@ def describe_protocols(arms: pd.DataFrame) -> dict[str, str]:
 
 
 def _spans(number: np.ndarray, values: np.ndarray) -> list[str]:
-    """Return from what to what the values of each number of `numbered` go; "" where all are missing."""
+    """Return the range of the values in each group as text; "" where all are missing. number : group of each value"""
     order = np.argsort(number, kind="stable")
     begins = np.flatnonzero(np.diff(number[order], prepend=-1))
     ends = zip(np.fmin.reduceat(values[order], begins), np.fmax.reduceat(values[order], begins), strict=True)
@@ -155,7 +155,7 @@ def _span(least: float, most: float) -> str:
 
 
 def list_comparisons(ranking: Ranking) -> tuple[LaboratoryComparison, ...]:
-    """Return which entries each laboratory compared in numbers, most entries first."""
+    """Return the entries that each laboratory compared in numbers, most entries first."""
     of_parts = [(part.number, part_links(part, ranking.arms)) for part in ranking.parts]
     comparisons = [
         LaboratoryComparison(
@@ -173,7 +173,7 @@ def list_comparisons(ranking: Ranking) -> tuple[LaboratoryComparison, ...]:
 
 
 def describe_equal(axis: Axis, question: Question, ranking: Ranking, part: RankedPart) -> dict[str, str]:
-    """Say what is equal in every comparison of a part, and what is only assumed to be: some arms do not state it."""
+    """Name the columns equal in every comparison of a part, and those assumed equal, as some arms do not state them."""
     columns = list(axis.all_held(question.hypervisor))
     arms = ranking.arms.loc[ranking.arms["entry"].isin(part.members), columns]
     missing = {column: ~is_stated(arms[column]) for column in columns}

@@ -1,4 +1,4 @@
-"""All published evidence as the one model of modelling.estimation.hierarchy takes it."""
+"""Load published evidence as the cells that the model of modelling.estimation.hierarchy takes."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -16,14 +16,14 @@ from modelling.evidence import counts, dataframes
 from modelling.evidence.axes import AXES, NATIVE, Axis
 from modelling.evidence.question import Question
 
-# Filters that do not restrict what counts: the model tells how far effects carry from one of them to another.
+# Filters that do not restrict the evidence: the model learns how far effects carry over between their values.
 _CONTEXTS = ("hypervisor", "guest_fs", "host_fs", "host_storage", "storage", "metric")
 # Columns whose values the model compares together: file systems act in pairs, and some hypervisors run containers.
 _ACT_TOGETHER = ({"guest_fs", "host_fs", "host_storage", "backend"}, {"hypervisor", "virtualisation"})
 
 
 def assumptions() -> Assumptions:
-    """Return what every answer takes for granted, from the settings."""
+    """Return the assumptions of every answer, from the settings."""
     return Assumptions(
         spread=Spread(
             settings.KDB_DEFAULT_COEFFICIENT_OF_VARIATION,
@@ -41,42 +41,41 @@ def assumptions() -> Assumptions:
 def knowledge_of(
     question: Question, metric: str, as_of: int | None = None, *, with_draft: int | None = None
 ) -> Knowledge | None:
-    """Return what bears on the question: evidence of all workloads that its filters admit.
+    """Return the evidence of all workloads that the question's filters admit, except that _CONTEXTS restrict nothing.
 
-    Filters by which effects may deviate (_CONTEXTS) restrict nothing. Native runs count only if asked for by name.
+    Native runs count only where the question names them. None for metrics that are not of speed, which stand alone.
     as_of, with_draft : as for modelling.evidence.dataframes.Evidence
-    None where the metric is not of speed: then nothing but its own numbers bears on it.
     """
     if metric not in SPEEDS:
         return None
     admitting = replace(_of_all_workloads(question), metric=LATENCY if metric == LATENCY else None)
     token = counts.content_token(with_draft) if with_draft is not None else ""
-    return _kept(counts.revision(), as_of, admitting, with_draft, token)
+    return _load_knowledge(counts.revision(), as_of, admitting, with_draft, token)
 
 
-def bears_on(questions: Iterable[Question], case_study_ids: list[int]) -> dict[Question, bool]:
-    """Return the questions whose answer evidence of these case studies, published or not, can change, and whether it
-    compares for them: their filters admit it, and it differs in what their axis is about. Two queries.
+def questions_affected(questions: Iterable[Question], case_study_ids: list[int]) -> dict[Question, bool]:
+    """Return the questions whose answers these case studies, published or not, can change. Two queries.
 
-    Evidence that their filters do not admit, but knowledge_of does, changes only answers about what it differs in.
+    The value tells whether they compare entries of the question: its filters admit them, and they differ on its axis.
+    Evidence that only knowledge_of admits changes no answers but those on an axis on which it differs.
     """
     reach = dataframes.Reach(case_study_ids)
     differs = {name: reach.differs_in(_compared_columns(axis)) for name, axis in AXES.items()}
     reached = {}
     for question in questions:
         is_admitted = reach.admits(question)
-        if is_admitted or (differs[question.axis] and any(map(reach.admits, _elsewhere(question)))):
+        if is_admitted or (differs[question.axis] and any(map(reach.admits, _questions_admitting_knowledge(question)))):
             reached[question] = is_admitted and differs[question.axis]
     return reached
 
 
 def _compared_columns(axis: Axis) -> set[str]:
-    """Return the columns whose values the axis compares, or the model with them."""
+    """Return the columns whose values the axis compares, and those that the model compares together with them."""
     return {*axis.entry}.union(*(columns for columns in _ACT_TOGETHER if columns & {*axis.entry}))
 
 
-def _elsewhere(question: Question) -> list[Question]:
-    """Return questions that admit what knowledge_of takes for this one of other workloads, the same for all."""
+def _questions_admitting_knowledge(question: Question) -> list[Question]:
+    """Return questions that admit the evidence of other workloads that knowledge_of adds to this one."""
     if question.metric is not None and question.metric not in SPEEDS:
         return []
     elsewhere = _of_all_workloads(question)
@@ -84,30 +83,32 @@ def _elsewhere(question: Question) -> list[Question]:
 
 
 def _of_all_workloads(question: Question) -> Question:
-    """Return the question that admits, of all workloads, what its filters admit; native runs where it asks for them."""
+    """Return the question without workload, needs and _CONTEXTS; native runs stay where it asks for them."""
     elsewhere = replace(
         question, axis="fs-pair", workload=dataframes.ANY_WORKLOAD, needs=(), **dict.fromkeys(_CONTEXTS)
     )
     return replace(elsewhere, hypervisor=NATIVE) if question.hypervisor == NATIVE else elsewhere
 
 
-def everything(as_of: int | None = None, *, with_native: bool = True) -> Knowledge:
-    """Return all that is published, or that counted at a revision."""
+def published_knowledge(as_of: int | None = None, *, with_native: bool = True) -> Knowledge:
+    """Return all published evidence, or that of a revision."""
     admitting = Question("fs-pair", dataframes.ANY_WORKLOAD, hypervisor=NATIVE if with_native else None)
-    return _kept(counts.revision(), as_of, admitting, None, "")  # as knowledge_of does, which so keeps the same
+    return _load_knowledge(counts.revision(), as_of, admitting, None, "")  # the same cache key as in knowledge_of
 
 
 @lru_cache(maxsize=4)  # some 50 MB each
-def _kept(revision: int, as_of: int | None, admitting: Question, with_draft: int | None, token: str) -> Knowledge:
-    """Return the knowledge at a revision, from memory: a preview asks all its questions of one. token : of the draft"""
+def _load_knowledge(
+    revision: int, as_of: int | None, admitting: Question, with_draft: int | None, token: str
+) -> Knowledge:
+    """Return the knowledge at a revision, cached, as a preview needs it for each question. token : of the draft"""
     return Knowledge(cells(admitting, as_of, with_draft), assumptions().scales)
 
 
 def cells(admitting: Question, as_of: int | None = None, with_draft: int | None = None) -> pd.DataFrame:
     """Return the cells of all numbers and tier lists that count, of any workload.
 
-    admitting : a question whose filters choose the evidence; hypervisor NATIVE adds native runs, metric LATENCY takes
-        nothing but latency
+    admitting : a question whose filters select the evidence; hypervisor NATIVE adds native runs, metric LATENCY selects
+        latency alone
     """
     taken, with_native = assumptions(), admitting.hypervisor == NATIVE
     metrics = (LATENCY,) if admitting.metric == LATENCY else [metric for metric in SPEEDS if metric != LATENCY]
@@ -122,7 +123,7 @@ def cells(admitting: Question, as_of: int | None = None, with_draft: int | None 
 
 
 def where_of(question: Question) -> dict[str, str]:
-    """Return where the question asks: its load, and the hypervisor, disk and file systems that it names."""
+    """Return the context of the question for the model: its load, and the hypervisor, disk and file systems named."""
     named = {
         name: str(value)
         for name in ("hypervisor", "guest_fs", "host_fs", "storage")

@@ -1,4 +1,4 @@
-"""Set makers' advice beside the numbers. No queries."""
+"""Compare makers' advice with the recommendation. No queries."""
 
 from collections.abc import Callable, Iterable
 from itertools import islice
@@ -6,15 +6,15 @@ from itertools import islice
 from modelling.estimation.recommendation import MAKERS
 from modelling.evidence.axes import AXES
 from modelling.evidence.words import listed
-from modelling.guidance.content import Advised, Statement, first_shown
+from modelling.guidance.content import AdviceSummary, Statement, first_shown
 
 from .content import Decision, MakersSay, MakerStatement
 
-MOST = 3  # defaults and contradictions that are told
+MOST = 3  # defaults and contradictions to show
 
 
-def makers_say(advised: Advised, decision: Decision, label: Callable[[str], str]) -> MakersSay:
-    """Return makers' advice and how it stands to the recommendation; agreeing statements first."""
+def compare_with_makers(advised: AdviceSummary, decision: Decision, label: Callable[[str], str]) -> MakersSay:
+    """Return makers' advice and whether it agrees with the recommendation; agreeing statements first."""
     first = sorted(advised.statements, key=lambda one: {*one.recommended}.isdisjoint(decision.choice))
     return MakersSay(
         sentence=_sentence(advised, decision, label),
@@ -28,7 +28,7 @@ def makers_say(advised: Advised, decision: Decision, label: Callable[[str], str]
     )
 
 
-def _sentence(advised: Advised, decision: Decision, label: Callable[[str], str]) -> str:
+def _sentence(advised: AdviceSummary, decision: Decision, label: Callable[[str], str]) -> str:
     if decision.basis == MAKERS or len(AXES[advised.axis].entry) > 1:
         return ""
     against = [label(key) for key in decision.choice if key in advised.discouraged]

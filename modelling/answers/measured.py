@@ -1,4 +1,4 @@
-"""Lays out what was measured of the recommended entry beside others, and published orders. No queries, no HTML."""
+"""Lay out the measured ratios of the recommended entry, and published tier lists. No queries, no HTML."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -16,7 +16,7 @@ _CLOSEST = 22.0  # percent of the axis between two ticks
 
 @dataclass(frozen=True)
 class Source:
-    """Where a number or a list stands. slug : of its case study; detail : "2019, hard disks", "" where not stated"""
+    """The source of a number or list. slug : of its case study; detail : "2019, hard disks", "" where not stated"""
 
     slug: str
     title: str
@@ -25,14 +25,15 @@ class Source:
 
 @dataclass(frozen=True)
 class Dot:
-    """A ratio that one laboratory measured. beside : label of the other; at : place on the axis, percent
-    is_advised : whether makers advise the other
+    """A ratio that one laboratory measured.
+
+    beside : label of the other entry; at : place on the axis, percent; is_advised : whether makers advise the other
     """
 
     beside: str
-    is_same: bool  # other as in the line above
+    is_same: bool  # whether an earlier line has the same other entry
     source: Source
-    is_told: bool  # source that stands in a line above
+    is_told: bool  # whether an earlier line names the same source
     ratio: float
     at: float
     derived: bool
@@ -44,7 +45,7 @@ class DotChart:
     """How many times as fast as others an entry was, on one logarithmic axis.
 
     source : of all dots, None where they have several; one : place of 1 on the axis; ticks : place and ratio
-    left_out : number of dots that there is no room for; is_advised : whether makers advise the first
+    left_out : number of dots without room; is_advised : whether makers advise the first entry
     """
 
     first: str
@@ -58,7 +59,7 @@ class DotChart:
 
 @dataclass(frozen=True)
 class Shelves:
-    """A published order without numbers. beside : as of TierList; shelves : name of each tier with its entries"""
+    """A published tier list. beside : as in TierList; shelves : name of each tier and its entries"""
 
     source: Source
     beside: str
@@ -66,7 +67,7 @@ class Shelves:
 
 
 def dot_charts(answer: Answer, part: int) -> list[DotChart]:
-    """Return a chart for each entry that the numbers of a part are told of: the recommended one, mostly alone."""
+    """Return a chart for each entry whose ratios a part lists: mostly the recommended one alone."""
     rows = [row for row in answer.side_by_side if row.part == part]
     return [_chart(answer, list(group)) for _, group in groupby(rows, key=lambda row: row.first)]
 
@@ -90,7 +91,7 @@ def shelves(answer: Answer) -> list[Shelves]:
 def _chart(answer: Answer, rows: Sequence[MeasuredRatio]) -> DotChart:
     labels = {entry.key: entry.label for entry in answer.entries}
     most = MOST_DOTS if len(answer.parts) == 1 else MOST_DOTS // 2
-    shown = rows if len(rows) <= most else [*rows[: most - 1], rows[-1]]  # the slowest always
+    shown = rows if len(rows) <= most else [*rows[: most - 1], rows[-1]]  # the slowest is always shown
     low, high = (end(1.0, *(row.ratio for row in shown)) for end in (min, max))
     low, high = min(low / 1.15, 0.75), max(high * 1.15, 1.35)
 

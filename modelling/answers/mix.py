@@ -12,7 +12,7 @@ import pandas as pd
 
 from kdb.units import METRICS, THROUGHPUT
 from modelling.estimation.mixes import Mix, joint_posterior, mix, part_of, verdicts_by_share
-from modelling.estimation.ranking import METHOD, Ranking, alone
+from modelling.estimation.ranking import METHOD, Ranking, knowledge_from
 from modelling.estimation.recommendation import Recommended
 from modelling.estimation.verdict import NOT_KNOWN, STRENGTHS, Contrast, Verdict
 from modelling.evidence import counts, names
@@ -32,7 +32,7 @@ from .knowledge import assumptions, knowledge_of, where_of
 
 @dataclass(frozen=True)
 class MixEstimate:
-    """The estimate for a mix before anything is said of it.
+    """All numbers of a mix, before they are put into words.
 
     question : its workload is "", its metric the one in which the workloads are ranked
     shares : workload to its share of 1; rankings : workload to its ranking
@@ -45,13 +45,12 @@ class MixEstimate:
 
 
 def estimate_mix(question: Question, shares: Mapping[str, float], as_of: int | None) -> MixEstimate:
-    """Rank in one metric, for shares in several are not added up: the one that is asked for, else the first, throughput
-    before others, in which anything is ranked."""
+    """Rank in one metric, as shares in several cannot be added up: the requested one, else the first that ranks any."""
     question = replace(question, workload="")
     if question.metric:
         return _estimate_in_metric(question, shares, as_of)
     common = _common_metrics(question, shares, as_of)
-    for metric in filter(common.__contains__, METRICS):
+    for metric in [metric for metric in METRICS if metric in common]:
         estimated = _estimate_in_metric(replace(question, metric=metric), shares, as_of)
         if estimated.mix.entries:
             return estimated
@@ -59,34 +58,34 @@ def estimate_mix(question: Question, shares: Mapping[str, float], as_of: int | N
 
 
 def _common_metrics(question: Question, shares: Mapping[str, float], as_of: int | None) -> set[str]:
-    """Return the metrics in which each of the workloads was measured. To count is cheap; to rank is not."""
+    """Return the metrics in which all workloads were measured: counting is cheaper than ranking in vain."""
     evidence = (Evidence(replace(question, workload=workload), as_of=as_of) for workload in shares)
     return set.intersection(*({metric for metric, *_ in admitted.metrics_measured()} for admitted in evidence))
 
 
 def _estimate_in_metric(question: Question, shares: Mapping[str, float], as_of: int | None) -> MixEstimate:
-    rankings = {workload: _kept_ranking(replace(question, workload=workload), as_of) for workload in shares}
+    rankings = {workload: _cached_ranking(replace(question, workload=workload), as_of) for workload in shares}
     axis, taken = AXES[question.axis], assumptions()
     evidence = {name: (own.arms, own.findings) for name, own in rankings.items()}
-    known = knowledge_of(question, question.metric or THROUGHPUT, as_of) or alone(evidence, axis, taken)
+    known = knowledge_of(question, question.metric or THROUGHPUT, as_of) or knowledge_from(evidence, axis, taken)
     where = {workload: where_of(replace(question, workload=workload)) for workload in shares}
     mixed = mix(rankings, shares, joint_posterior(known, axis, shares, where), taken.margin, taken.differ)
     return MixEstimate(question, shares, rankings, mixed)
 
 
-def _kept_ranking(question: Question, as_of: int | None) -> Ranking:
-    """Return the ranking under one workload, kept in memory: it does not depend on the weights."""
+def _cached_ranking(question: Question, as_of: int | None) -> Ranking:
+    """Return the ranking under one workload, cached, as it does not depend on the weights."""
     digest = hashlib.sha256(question.key.encode()).hexdigest()
     key = f"modelling.mixed.ranking:{METHOD}:{as_of or counts.revision()}:{as_of is None}:{digest}"
     return get_or_compute(key, partial(ranking_of, question, as_of), cache="rankings")
 
 
 def answer_mix(estimate: MixEstimate, known: Sequence[Share], revision: int) -> MixAnswer:
-    """Return the answer that the estimate gives. known : of each share by itself"""
+    """Write the estimate in words. known : what is known of each share by itself"""
     question, mixed = estimate.question, estimate.mix
     axis = AXES[question.axis]
     label, in_words = partial(names.label, axis), partial(names.in_sentence, axis)
-    used = {name: _used(ranking, mixed) for name, ranking in estimate.rankings.items()} if mixed.entries else {}
+    used = {name: _restrict(ranking, mixed) for name, ranking in estimate.rankings.items()} if mixed.entries else {}
     notes = {name: list_caveats(axis, replace(question, workload=name), ranking) for name, ranking in used.items()}
     empty = next(iter(estimate.rankings.values()))
     arms, findings = ([getattr(ranking, kind) for ranking in used.values()] for kind in ("arms", "findings"))
@@ -99,7 +98,7 @@ def answer_mix(estimate: MixEstimate, known: Sequence[Share], revision: int) -> 
         question=question,
         weights=estimate.shares,
         revision=revision,
-        verdict=_verdict(mixed, estimate.rankings, in_words) if mixed.entries else _nothing_common(known, in_words),
+        verdict=_verdict(mixed, estimate.rankings, in_words) if mixed.entries else _decide_nothing(known, in_words),
         grounds=summarize_grounds(everything),
         entries=tuple(NamedMixEntry(**vars(entry), label=label(entry.key)) for entry in mixed.entries),
         ranges=mixed.ranges,
@@ -110,18 +109,18 @@ def answer_mix(estimate: MixEstimate, known: Sequence[Share], revision: int) -> 
     )
 
 
-def _used(ranking: Ranking, mixed: Mix) -> Ranking:
-    """Narrow a ranking to what is in the mix: the part that holds its entries."""
+def _restrict(ranking: Ranking, mixed: Mix) -> Ranking:
+    """Restrict a ranking to the part that holds the entries of the mix."""
     part = part_of(ranking, mixed.entries[0].key)
     arms, findings = (rows[rows["entry"].isin(part.members)] for rows in (ranking.arms, ranking.findings))
     return replace(ranking, parts=(part,), arms=arms, findings=findings)
 
 
 def _verdict(mixed: Mix, rankings: Mapping[str, Ranking], label: Callable[[str], str]) -> Decision:
-    """Return a verdict as strong as the weakest of its shares, whose reasons it has."""
+    """Return a verdict as strong as that of the weakest share, with the reasons of all shares."""
     verdict_of = verdicts_by_share(mixed, rankings)
     if not verdict_of:
-        return _nothing_common((), label)
+        return _decide_nothing((), label)
     weakest = min(verdict_of.values(), key=lambda verdict: STRENGTHS.index(verdict.strength))
     reasons = name_workloads(
         {workload: [reason for _, reason in verdict.reasons] for workload, verdict in verdict_of.items()}
@@ -150,7 +149,7 @@ def _verdict(mixed: Mix, rankings: Mapping[str, Ranking], label: Callable[[str],
     )
 
 
-def _nothing_common(known: Sequence[Share], label: Callable[[str], str]) -> Decision:
+def _decide_nothing(known: Sequence[Share], label: Callable[[str], str]) -> Decision:
     bare = [_workload_name(share.workload) for share in known if not share.has_numbers]
     reasons = [f"No numbers compare anything under {listed(bare)}."] if bare else []
     return word_decision(
@@ -163,7 +162,7 @@ def _nothing_common(known: Sequence[Share], label: Callable[[str], str]) -> Deci
 
 
 def name_workloads(by_workload: Mapping[str, Iterable[str]]) -> tuple[str, ...]:
-    """Return each sentence once, with the names of its workloads before it unless it is about all of them."""
+    """Return each sentence once, prefixed with the names of its workloads unless all of them share it."""
     about: dict[str, list[str]] = {}
     for workload, sentences in by_workload.items():
         for sentence in sentences:

@@ -1,4 +1,4 @@
-"""What other workloads and machines say of choices that nobody measured for the question."""
+"""Predict from other workloads and machines where nobody measured choices for the question."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ from .knowledge import knowledge_of, where_of
 
 @dataclass(frozen=True)
 class Nearby:
-    """Choices that somebody compared elsewhere. posterior : of the options, in their order, for the question"""
+    """Choices compared elsewhere. posterior : of the options, in their order, under the question's conditions"""
 
     options: tuple[Option, ...]
     posterior: Posterior
@@ -37,22 +37,20 @@ class Nearby:
 
 
 def nearby(question: Question, as_of: int | None = None, *, with_draft: int | None = None) -> Nearby | None:
-    """Return what the model expects of choices that comparisons under other workloads join; None: fewer than two.
+    """Return what the model expects of choices joined by comparisons under other workloads; None for fewer than two.
 
-    Only choices measured under the hypervisor that the question names, and by two research groups where two such exist.
+    Only choices measured under the hypervisor that the question names; those of two research groups where two exist.
     as_of, with_draft : as for modelling.evidence.dataframes.Evidence
     """
-    axis, known = (
-        AXES[question.axis],
-        knowledge_of(question, question.metric or THROUGHPUT, as_of, with_draft=with_draft),
-    )
+    axis = AXES[question.axis]
+    known = knowledge_of(question, question.metric or THROUGHPUT, as_of, with_draft=with_draft)
     if known is None or known.cells.empty:
         return None
-    compared = _compared(axis, known.cells)
-    if question.hypervisor:  # no choice of another: VMFS has no place below KVM
+    compared = _compared_cells(axis, known.cells)
+    if question.hypervisor:  # not of another one: KVM cannot use VMFS
         alike = {question.hypervisor, RUNS.get(question.hypervisor)}
         compared = compared[compared["key"].isin(compared["key"][compared["hypervisor"].isin(alike)])]
-    compared = compared[compared["key"].isin(_joined_by_most(compared))]
+    compared = compared[compared["key"].isin(_keys_of_largest_network(compared))]
     lacks = lacking(question)
     groups = {
         key: int(count)
@@ -67,11 +65,8 @@ def nearby(question: Question, as_of: int | None = None, *, with_draft: int | No
     return Nearby(options, known.posterior(entry_rows(axis, keys, known.containers, where_of(question))))
 
 
-def _compared(axis: Axis, cells: pd.DataFrame) -> pd.DataFrame:
-    """Return the cells of levels that compare two choices of the axis, with the column key.
-
-    Those that can lose acknowledged writes are left out.
-    """
+def _compared_cells(axis: Axis, cells: pd.DataFrame) -> pd.DataFrame:
+    """Return the cells of levels that compare two choices of the axis, with the column key; no unsafe cache modes."""
     storage = [host_storage_key(*parts) or "" for parts in zip(cells["backend"], cells["host_fs"], strict=True)]
     rows = cells.assign(host_storage=storage)
     stated = rows[[column for column in axis.entry if column not in axis.optional]].ne("").all(axis=1)
@@ -83,8 +78,8 @@ def _compared(axis: Axis, cells: pd.DataFrame) -> pd.DataFrame:
     return rows[rows.groupby("level")["key"].transform("nunique") > 1]
 
 
-def _joined_by_most(compared: pd.DataFrame) -> set[str]:
-    """Return the keys of the connected set of comparisons that most research groups measured."""
+def _keys_of_largest_network(compared: pd.DataFrame) -> set[str]:
+    """Return the keys of that connected set of comparisons which most research groups measured."""
     joined: list[set[str]] = []
     for keys in compared.groupby("level")["key"].agg(set):
         apart = [other for other in joined if not other & keys]

@@ -1,4 +1,4 @@
-"""Say what to measure next on the reader's machine, what that gains, and fill in a campaign for it."""
+"""Propose runs on the reader's machine: what to measure, what the choice gains, and the address of a campaign."""
 
 import math
 from collections.abc import Sequence
@@ -19,17 +19,17 @@ from modelling.evidence.words import counted, listed, some
 from .content import NextRun
 from .words import THING
 
-# Field of the campaign's form: column of an entry, and filter of a question.
+# Field of the campaign's form to column of an entry, which is also the filter of a question.
 _FILE_SYSTEMS = {"guest_file_systems": "guest_fs", "host_file_systems": "host_fs"}
 
 
 def propose_runs(question: Question, sets: Sequence[RunSet]) -> tuple[NextRun, ...]:
-    """Return the sets of runs to propose: the one that gains most a run, then larger ones that gain more."""
+    """Return the sets of runs to propose: the one with the largest gain per run, then larger ones that gain more."""
     axis = AXES[question.axis]
     runs: list[NextRun] = []
     for chosen in propose_run_sets(sets, math.log1p(settings.KDB_LEAST_GAIN)):
         gain = 100 * math.expm1(chosen.gain)
-        what = _what(question, chosen, is_first=not runs)
+        what = _name_entries(question, chosen, is_first=not runs)
         how_many = counted(chosen.runs, "run")
         if runs:
             sentence = f"{what}, {how_many}: {_percent(gain)}."
@@ -53,22 +53,19 @@ def propose_runs(question: Question, sets: Sequence[RunSet]) -> tuple[NextRun, .
 
 
 def describe_runs(question: Question, sets: Sequence[RunSet], runs: Sequence[NextRun]) -> str:
-    """Say what to measure next, or that nothing is worth it; "" where there is nothing to choose from.
-
-    runs : of propose_runs, from the same sets
-    """
+    """State which runs are proposed, or that none is worth it; "" without sets. runs : of propose_runs, from sets"""
     if runs or not sets:
         return " ".join(run.sentence for run in runs)
     largest = max(sets, key=lambda candidate: candidate.runs)
-    what = f"runs of {_what(question, largest, is_first=True)}"
+    what = f"runs of {_name_entries(question, largest, is_first=True)}"
     return (
         f"Nothing is worth measuring on your machine: after {what} your pick would be less than "
         f"{_percent(100 * settings.KDB_LEAST_GAIN)} faster on average."
     )
 
 
-def _what(question: Question, runs: RunSet, *, is_first: bool) -> str:
-    """Name the entries of a set of runs, inside a sentence or at its beginning."""
+def _name_entries(question: Question, runs: RunSet, *, is_first: bool) -> str:
+    """Name the entries of a set of runs: the first set inside a sentence, others at its beginning."""
     axis = AXES[question.axis]
     keys, size, thing = runs.entries, len(runs.entries), THING[question.axis]
     labels = some([label(axis, key) for key in keys])
@@ -91,9 +88,9 @@ _PLURAL = {"host storage": "kinds of host storage"}
 
 
 def campaign_address(question: Question, keys: tuple[str, ...] = (), repetitions: int | None = None) -> str:
-    """Return the address of a new campaign on the question's workload with these entries; "" where none runs it.
+    """Return the address of a pre-filled campaign form; "" where campaigns cannot run the question's workload.
 
-    repetitions : of each run; None: the default of campaigns
+    keys : of the entries; repetitions : of each run; None: the default of campaigns
     """
     if question.workload not in WORKLOADS:
         return ""

@@ -1,6 +1,6 @@
-"""Restrict an answer to a subset of its entries: what to choose among these, and what was measured of them.
+"""Restrict an answer to some of its entries: choose among them, on estimates from all evidence.
 
-The estimates stay what all evidence makes them. Source: docs/models/recommendation.md.
+Source: docs/models/recommendation.md.
 """
 
 from collections.abc import Collection, Sequence
@@ -13,7 +13,7 @@ from modelling.estimation.recommendation import recommend
 from modelling.estimation.verdict import NOT_KNOWN, USE
 from modelling.evidence.axes import AXES
 from modelling.evidence.question import Question
-from modelling.guidance.content import Advised
+from modelling.guidance.content import AdviceSummary
 
 from .answer import answer
 from .content import Answer
@@ -34,17 +34,17 @@ def answer_for_subset(
     is_ranked = {*keys} <= ranked
     near = None if is_ranked else nearby(question, as_of)
     advised = advised_on(question, keys)
-    few = _restrict_ranking(ranking, keys, advised)
+    restricted = _restrict_ranking(ranking, keys, advised)
     answered = answer(
         Estimate(
             question,
-            few if is_ranked else replace(few, parts=()),
+            restricted if is_ranked else replace(restricted, parts=()),
             measured=(),
             others={},
             best_by_machines={},
-            run_sets=run_sets_among(few, AXES[question.axis]),
+            run_sets=run_sets_among(restricted, AXES[question.axis]),
             trade_offs=(),
-            anecdotes=few.arms.iloc[:0],
+            anecdotes=restricted.arms.iloc[:0],
             is_ranked=is_ranked,
             nearby=near.select(keys) if near else None,
             advised=advised,
@@ -54,7 +54,7 @@ def answer_for_subset(
     return answered if is_ranked else replace(answered, missing=(), verdict=replace(answered.verdict, reasons=()))
 
 
-def _restrict_ranking(ranking: Ranking, keys: Sequence[str], advised: Advised) -> Ranking:
+def _restrict_ranking(ranking: Ranking, keys: Sequence[str], advised: AdviceSummary) -> Ranking:
     """Return the ranking restricted to these entries and their evidence."""
     parts = [part for part in ranking.parts if not {*keys}.isdisjoint(part.members)]
     arms, findings = ranking.arms, ranking.findings
@@ -67,7 +67,7 @@ def _restrict_ranking(ranking: Ranking, keys: Sequence[str], advised: Advised) -
 
 
 def _restrict_part(
-    ranking: Ranking, whole: RankedPart, keys: Collection[str], advised: Advised, *, is_whole: bool
+    ranking: Ranking, whole: RankedPart, keys: Collection[str], advised: AdviceSummary, *, is_whole: bool
 ) -> RankedPart:
     """Return a part restricted to these entries, with ratios relative to the recommended one."""
     members = tuple(key for key in whole.members if key in keys)
@@ -79,9 +79,9 @@ def _restrict_part(
     is_its = is_whole and deciding and (whole.verdict.kind == USE or deciding == {*keys})
     kind = whole.verdict.kind if is_its else NOT_KNOWN
     choice = recommend(options, posterior, kind, assumptions().margin).choice
-    ahead = sorted(entries, key=lambda entry: (entry.key not in choice, not entry.may_be_recommended))
-    first = next((entry.key for entry in ahead if entry.ratio is not None), ahead[0].key)
-    rivals = [entry.key for entry in ahead if entry.key != first and part.has_numbers_between(first, entry.key)]
+    by_choice = sorted(entries, key=lambda entry: (entry.key not in choice, not entry.may_be_recommended))
+    first = next((entry.key for entry in by_choice if entry.ratio is not None), by_choice[0].key)
+    rivals = [entry.key for entry in by_choice if entry.key != first and part.has_numbers_between(first, entry.key)]
     return replace(
         part,
         reference=first,

@@ -1,4 +1,4 @@
-"""The entries of an answer by two things at once: its metric against latency, spread and durability. No Django.
+"""Weigh the metric of an answer against latency, spread and durability, for Pareto fronts. No Django.
 
 Source: docs/models/trade-off.md.
 """
@@ -19,13 +19,13 @@ from modelling.evidence.axes import Axis
 from .content import TradeEstimate, TradeOff, TradePoint
 
 SPREAD, DURABILITY = "spread", "durability"
-_SURE = 0.975  # of one side, as of a 95 % interval
+_SURE = 0.975  # one-sided probability of a 95 % interval
 _UNKNOWN = TradeEstimate(None, None, None)
 
 
 @dataclass(frozen=True)
-class _Thing:
-    """One thing for n entries: its estimates, those for the front (larger is better), and what is sure of each two."""
+class _Objective:
+    """One objective for n entries. heights : values for the front, larger is better; compared : certainties by pair"""
 
     estimates: list[TradeEstimate]
     heights: list[float]
@@ -35,7 +35,7 @@ class _Thing:
 def weigh_trade_offs(
     ranking: Ranking, others: Mapping[str, pd.DataFrame], axis: Axis, assumptions: Assumptions
 ) -> tuple[TradeOff, ...]:
-    """Return each part's entries by the ranking's metric and a second thing, where it is known of two entries or more.
+    """Return each part's entries by the ranking's metric and a second objective that is known of two entries or more.
 
     others : metric to a frame of modelling.estimation.arms.comparable_arms
     """
@@ -50,20 +50,22 @@ def weigh_trade_offs(
         entries = [entry for entry in part.entries if entry.ratio is not None]
         for there in second:
             both = [e for e in entries if e.key in there.members and there.has_numbers_between(e.key, there.reference)]
-            weighed += _weighed(
-                ranking.metric, part, both, against, _of_metric(there, [e.key for e in both], part.reference)
+            weighed += _trade_off(
+                ranking.metric, part, both, against, _ratios(there, [e.key for e in both], part.reference)
             )
         measured = [entry for entry in entries if entry.key in spreads]
-        weighed += _weighed(ranking.metric, part, measured, SPREAD, _of_spread([spreads[e.key] for e in measured]))
+        weighed += _trade_off(ranking.metric, part, measured, SPREAD, _spreads([spreads[e.key] for e in measured]))
         if any(entry.unsafe_options for entry in entries):
-            weighed += _weighed(ranking.metric, part, entries, DURABILITY, _of_durability(entries, ranking.arms))
+            weighed += _trade_off(ranking.metric, part, entries, DURABILITY, _durabilities(entries, ranking.arms))
     return tuple(weighed)
 
 
-def _weighed(metric: str, part: RankedPart, entries: Sequence[Entry], other: str, y: _Thing | None) -> list[TradeOff]:
+def _trade_off(
+    metric: str, part: RankedPart, entries: Sequence[Entry], other: str, y: _Objective | None
+) -> list[TradeOff]:
     if y is None or len(entries) < 2:
         return []
-    x = _of_metric(part, [entry.key for entry in entries], part.reference)
+    x = _ratios(part, [entry.key for entry in entries], part.reference)
     if x is None:
         return []
     is_known = [estimate.value is not None for estimate in y.estimates]
@@ -78,8 +80,8 @@ def _weighed(metric: str, part: RankedPart, entries: Sequence[Entry], other: str
     return [TradeOff(part.number, metric, other, points)]
 
 
-def _of_metric(part: RankedPart, keys: Sequence[str], reference: str) -> _Thing | None:
-    """Take ratios in a new laboratory, to the reference or, where that is not among them, the first."""
+def _ratios(part: RankedPart, keys: Sequence[str], reference: str) -> _Objective | None:
+    """Return ratios in a new laboratory, to the reference or, where keys lack that, to the first."""
     if len(keys) < 2:
         return None
     reference = reference if reference in keys else keys[0]
@@ -90,11 +92,14 @@ def _of_metric(part: RankedPart, keys: Sequence[str], reference: str) -> _Thing 
         estimates.append(TradeEstimate(*np.exp([part.difference(key, reference)[0], low, high]).tolist()))
     better = part.posterior.predictive_certainties()[np.ix_(places, places)] >= _SURE
     same = np.eye(len(keys), dtype=bool)
-    return _Thing(estimates, [e.value or 0.0 for e in estimates], Compared(better, better | same))
+    return _Objective(estimates, [e.value or 0.0 for e in estimates], Compared(better, better | same))
 
 
-def _of_spread(spreads: Sequence[tuple[float, float]]) -> _Thing | None:
-    """Take coefficients of variation, with intervals by chi square and told apart by F. Runs are taken as lognormal."""
+def _spreads(spreads: Sequence[tuple[float, float]]) -> _Objective | None:
+    """Return coefficients of variation of lognormal runs, with chi-square intervals, compared by F tests.
+
+    spreads : degrees of freedom and variance of ln(value), by entry
+    """
     if len(spreads) < 2:
         return None
     freedom, variance = np.array(spreads).T
@@ -102,11 +107,11 @@ def _of_spread(spreads: Sequence[tuple[float, float]]) -> _Thing | None:
     estimates = [TradeEstimate(*row) for row in np.sqrt(np.expm1(np.array(ends))).T.tolist()]
     less = variance[None, :] > variance[:, None] * fdtri(freedom[None, :], freedom[:, None], _SURE)
     same = np.eye(len(spreads), dtype=bool)
-    return _Thing(estimates, [-(e.value or 0.0) for e in estimates], Compared(less, less | same))
+    return _Objective(estimates, [-(e.value or 0.0) for e in estimates], Compared(less, less | same))
 
 
-def _of_durability(entries: Sequence[Entry], arms: pd.DataFrame) -> _Thing:
-    """Rate writes kept where all arms state their options and none can lose any, lost where all can, else unknown."""
+def _durabilities(entries: Sequence[Entry], arms: pd.DataFrame) -> _Objective:
+    """Rate durability 1 where all arms state their options and none can lose writes, 0 where all can, else unknown."""
     options = arms[["cache_mode", "guest_mount_options", "host_mount_options"]]
     silent = set(arms["entry"][(options == "").any(axis=1)])
     kept = [not e.unsafe_options and e.key not in silent for e in entries]
@@ -117,4 +122,4 @@ def _of_durability(entries: Sequence[Entry], arms: pd.DataFrame) -> _Thing:
         TradeEstimate(float(least), float(least), float(most)) if least == most else _UNKNOWN
         for least, most in zip(low, high, strict=True)
     ]
-    return _Thing(estimates, low.tolist(), by_intervals(low[:, None] - high[None, :], high[:, None] - low[None, :]))
+    return _Objective(estimates, low.tolist(), by_intervals(low[:, None] - high[None, :], high[:, None] - low[None, :]))

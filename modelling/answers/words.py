@@ -1,4 +1,4 @@
-"""Puts an answer into words: its title, its addresses, its recommendation and its chart. No queries, no HTML."""
+"""Word an answer: its title, addresses, summary of evidence and chart. No queries, no HTML."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from modelling.evidence.words import STORAGE, counted, listed, machines
 
 from .content import Grounds
 
-WEIGHT_DECIMALS = 6  # of a workload's weight in a mix
+WEIGHT_DECIMALS = 6  # decimals of a workload's weight in a mix
 # What an entry of an axis is called in a sentence.
 THING = {
     "fs-pair": "file-system pair",
@@ -25,8 +25,6 @@ THING = {
     "configuration": "configuration",
     **{setting.axis: setting.in_sentence for setting in SETTINGS.values()},
 }
-
-
 _KIND_OF_FILTER = {
     "hypervisor": "hypervisor",
     "guest_fs": "file_system",
@@ -37,8 +35,6 @@ _KIND_OF_FILTER = {
     "guest_os_family": "guest_os_family",
     **{column: column for column in SETTINGS},
 }
-
-
 GRADES = {
     "A": "two or more independent laboratories measured it, with their spread",
     "B": "one laboratory measured it, or no source prints a spread",
@@ -50,17 +46,17 @@ GRADES = {
 def address(
     question: Question, as_of: int | None = None, beside: Mapping[str, str] | None = None, method: int | None = None
 ) -> str:
-    """Return the question's own address on the site, the same for every spelling it was asked in.
+    """Return the canonical address of the question on the site.
 
-    as_of, method : revision and method of one answer, which make the address permanent
-    beside : what else a visitor said, which changes nothing in the answer: his machine, his words
+    as_of, method : revision and method, which make the address permanent
+    beside : further parameters that do not change the answer: the visitor's machine and words
     """
     asked = {"axis": question.axis, "workload": question.workload, **question.asked}
     return "/?" + urlencode({**asked, **(beside or {}), **version_parameters(as_of, method)})
 
 
 def version_parameters(as_of: int | None, method: int | None) -> dict[str, int]:
-    """Name one answer of many to a question, as an address does: by its revision and its method."""
+    """Return the query parameters that make an address permanent; {} without a revision."""
     named = {"as_of": as_of, "method": method} if as_of else {}
     return {name: value for name, value in named.items() if value}
 
@@ -82,7 +78,7 @@ def feed_address(question: Question) -> str:
 
 
 def comparison_address(question: Question, keys: Iterable[str], **extra: str | int) -> str:
-    """Return the address of the comparison of these entries; of the first six."""
+    """Return the address of the comparison of the first six of these entries."""
     entries = dict(zip("abcdef", keys, strict=False))
     query = {"axis": question.axis, "workload": question.workload, **question.filters, **entries, **extra}
     return f"/compare/?{urlencode(query)}"
@@ -96,18 +92,18 @@ def comparison_api_address(question: Question, keys: Iterable[str], **extra: str
 
 def mix_address(question: Question, weights: Mapping[str, float], **extra: str | int) -> str:
     """Return the address of the answer under a mix of workloads. weights : workload to share, in any unit"""
-    return f"/mix/?{urlencode({'axis': question.axis, **question.asked, **_weights(weights), **extra})}"
+    return f"/mix/?{urlencode({'axis': question.axis, **question.asked, **_formatted_weights(weights), **extra})}"
 
 
 def mix_api_address(question: Question, weights: Mapping[str, float], **extra: str | int) -> str:
     """Return the address of the same answer as data."""
-    shares = ",".join(f"{workload}:{weight}" for workload, weight in _weights(weights).items())
+    shares = ",".join(f"{workload}:{weight}" for workload, weight in _formatted_weights(weights).items())
     query = urlencode({"axis": question.axis, **question.asked, "weights": shares, **extra}, safe=",:")
     return f"/api/v1/mixes/?{query}"
 
 
-def _weights(weights: Mapping[str, float]) -> dict[str, str]:
-    """Return the weights above 0 with every digit that a form reads: 0.00005, 1000000."""
+def _formatted_weights(weights: Mapping[str, float]) -> dict[str, str]:
+    """Return the weights above 0 in the fixed-point notation that the form reads: 0.00005, 1000000."""
     return {
         workload: f"{weight:.{WEIGHT_DECIMALS}f}".rstrip("0").rstrip(".")
         for workload, weight in weights.items()
@@ -116,7 +112,7 @@ def _weights(weights: Mapping[str, float]) -> dict[str, str]:
 
 
 def title(question: Question, names: Mapping[str, Mapping[str, str]], among: Sequence[str] = ()) -> str:
-    """Say the question in words: "Mail server on KVM: which file-system pair?". among : labels, "KVM or Xen?" """
+    """State the question in words: "Mail server on KVM: which file-system pair?". among : labels, "KVM or Xen?" """
     text = names["workload"].get(question.workload, question.workload)
     for name, value in question.asked.items():
         label = names[_KIND_OF_FILTER[name]].get(str(value), value) if name in _KIND_OF_FILTER else value
@@ -138,9 +134,11 @@ def title(question: Question, names: Mapping[str, Mapping[str, str]], among: Seq
     return f"{text}: {listed(among, 'or') if among else f'which {THING[question.axis]}'}?"
 
 
-def grounds_line(grounds: Grounds, storage: Mapping[str, str]) -> str:
-    """Say what an answer rests on in one line: "two laboratories of one research group, 12 measurements, hard disk,
-    2013 to 2021, 1 to 3 machines averaged". storage : kind of it to its name"""
+def summarize_evidence(grounds: Grounds, storage: Mapping[str, str]) -> str:
+    """Summarise the evidence: "two laboratories, 12 measurements, hard disk, 2013 to 2021, 1 to 3 machines averaged".
+
+    storage : kind of storage to its name
+    """
     parts = [
         counted(number, *name)
         for number, name in (
@@ -165,7 +163,7 @@ def grounds_line(grounds: Grounds, storage: Mapping[str, str]) -> str:
 def rests_on(grounds: Grounds, hypervisor: str = "") -> str:
     """Return years and disks of the evidence: "under ESXi, 2013 to 2021, hard disks"; "" where nothing is stated.
 
-    hypervisor : that all of it is of, where nobody asked for it; or ""
+    hypervisor : of all of it, where the question names none; else ""
     """
     disks = listed([f"{STORAGE.get(kind, kind)}" for kind in grounds.storage])
     under = f"under {hypervisor}" if hypervisor else ""
@@ -173,7 +171,7 @@ def rests_on(grounds: Grounds, hypervisor: str = "") -> str:
 
 
 def never_tried(grounds: Grounds, storage: Mapping[str, str]) -> str:
-    """Say on which kinds of storage nothing behind the answer was measured, in a sentence; "" where nothing is open."""
+    """State on which kinds of storage nobody measured for this answer; "" where it has all kinds or no evidence."""
     missing = [name for kind, name in storage.items() if kind not in ("mixed", *grounds.storage)]
     if not missing or not grounds.laboratories:
         return ""

@@ -13,7 +13,7 @@ from kdb.api.errors import refuse_faults
 from kdb.api.public import PublicView
 from kdb.api.shapes import shape_of
 
-from .gather import understood
+from .gather import read_text
 from .language.content import Said
 from .language.parsing import LONGEST
 
@@ -43,7 +43,7 @@ class AskView(PublicView):
         """
         form = TextForm(request.query_params)
         refuse_faults(form, request.query_params)
-        understanding = asdict(understood(form.cleaned_data["text"]))
+        understanding = asdict(read_text(form.cleaned_data["text"]))
         for word in understanding["understood"]:
             del word["rest"]
         return Response(understanding)

@@ -1,13 +1,13 @@
-"""Find the answers and comparisons for the search: the questions that the words ask."""
+"""Find answers, comparisons and pages for the search."""
 
 from experiments.catalogue.search.find import Hit
 
-from .gather import understood
+from .gather import read_text
 
 
-def found_in(text: str) -> list[Hit]:
-    """Return the readings of a text, the likeliest first, then pages that answer where no ranking does."""
-    understanding = understood(text)
+def find_answers(text: str) -> list[Hit]:
+    """Return the readings of a text as hits, likeliest first, then pages that answer it."""
+    understanding = read_text(text)
     readings = [
         Hit("Comparison" if len(reading.entries) > 1 else "Answer", reading.title, reading.address, "")
         for reading in understanding.readings

@@ -1,4 +1,4 @@
-"""Tell whether the evidence is from a machine like the visitor's, from what is stated. No Django."""
+"""Compare a visitor's machine with those that the evidence is from. No Django."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from .machine import DISKS, Machine
 MATCHES, IN_PART, ASSUMED = "matches", "matches in part", "assumed equal"
 DIFFERS, NOT_STATED, NOT_GIVEN, CHOSEN = "differs", "not stated", "not given", "what the answer chooses"
 
-# What is compared: (fact of the evidence, label, kind of its names), in the order of the table.
+# Fact of the evidence to its label and kind of name, in the order of the table.
 _FACTS = {
     "hypervisor": ("Hypervisor", "hypervisor"),
     "storage": ("Kind of disks", "storage"),
@@ -23,7 +23,7 @@ _FACTS = {
     "guest_os_family": ("Guest system", "guest_os_family"),
     "vm_count": ("Machines at once", ""),
 }
-_OF_NATIVE = ("hypervisor", "storage", "host_storage")  # without guest and machines
+_NATIVE_FACTS = ("hypervisor", "storage", "host_storage")  # without guest and machines
 
 
 @dataclass(frozen=True)
@@ -51,12 +51,12 @@ class Fit:
 
     @property
     def is_asked(self) -> bool:
-        """Tell whether anything is given that the evidence can be compared with."""
+        """Return whether any fact of the machine is given."""
         return any(fact.yours for fact in self.facts)
 
     @property
     def says_disks(self) -> bool:
-        """Tell whether the sentence speaks of the kind of disks."""
+        """Return whether the sentence mentions the kind of disks."""
         return any(fact.name == "storage" and fact.yours for fact in self.facts)
 
 
@@ -67,12 +67,11 @@ def fit(
     stated: Mapping[str, Sequence[str]],
     names: Mapping[str, Mapping[str, str]],
 ) -> Fit:
-    """Compare a visitor's machine, fact by fact, with what the evidence of an answer was measured on.
+    """Compare a visitor's machine with those that the evidence of an answer is from, fact by fact.
 
-    asked : filter of the question to its value, those that are set
-    stated : fact of the evidence to its values, "" among them where some source does not state it; empty: no evidence
+    asked : filter of the question to its value, if set
+    stated : fact of the evidence to its values, with "" where some source does not state it; empty: no evidence
     names : kind of name to slug to name
-    "Matches" is said only where both sides are stated.
     """
     yours = {name: str(value) for name, value in asked.items()}
     if machine.disks:
@@ -87,17 +86,17 @@ def fit(
         Fact(
             name,
             label,
-            _named(name, yours[name], names.get(kind, {})) if name in yours else "",
-            tuple(_named(name, value, names.get(kind, {})) for value in stated.get(name, ()) if value),
+            _display_value(name, yours[name], names.get(kind, {})) if name in yours else "",
+            tuple(_display_value(name, value, names.get(kind, {})) for value in stated.get(name, ()) if value),
             _state(yours.get(name), stated.get(name, ()), name in chosen),
         )
         for name, (label, kind) in _FACTS.items()
-        if name in _OF_NATIVE or asked.get("hypervisor") != NATIVE
+        if name in _NATIVE_FACTS or asked.get("hypervisor") != NATIVE
     )
     return Fit(*_sentences(facts), facts) if any(stated.values()) else Fit("", "", facts)
 
 
-def _named(name: str, value: str, labels: Mapping[str, str]) -> str:
+def _display_value(name: str, value: str, labels: Mapping[str, str]) -> str:
     if name == "storage":
         return DISKS.get(value) or labels.get(value, value)
     return labels.get(value, value)
@@ -117,23 +116,24 @@ def _state(yours: str | None, stated: Sequence[str], is_chosen: bool) -> str:
 
 
 def _sentences(facts: Sequence[Fact]) -> tuple[str, str]:
-    """Return the sentence of the first screen and what is known of the difference."""
+    """Return the sentence above the tabs, and one on the effect of a difference."""
     by_state = {state: [fact for fact in facts if fact.state == state] for state in (DIFFERS, NOT_STATED, NOT_GIVEN)}
     given = [fact for fact in facts if fact.yours]
     if not given:
         return "Say what you have, and this line says whether the evidence is from a machine like yours.", ""
     if differing := by_state[DIFFERS]:
         clauses = [
-            f"your {_mine(fact)} {_was(fact)} never measured here: all evidence is {_of(fact)}" for fact in differing
+            f"your {_describe_own(fact)} {_verb(fact)} never measured here: all evidence is {_evidence(fact)}"
+            for fact in differing
         ]
         return (
             f"{capital('; '.join(clauses))}.",
             "What that difference does is not known: nothing behind this answer measured both.",
         )
     if unstated := by_state[NOT_STATED]:
-        mine = listed([_mine(fact) for fact in unstated])
+        mine = listed([_describe_own(fact) for fact in unstated])
         return f"Whether the evidence is from your {mine} is not known: its sources do not state that.", ""
-    alike = listed([_mine(fact) for fact in given])
+    alike = listed([_describe_own(fact) for fact in given])
     assumed = [fact.label.lower() for fact in given if fact.state == ASSUMED]
     beside = [fact.label.lower() for fact in given if fact.state == IN_PART]
     sentence = f"As far as you say, this is your machine ({alike})"
@@ -143,27 +143,27 @@ def _sentences(facts: Sequence[Fact]) -> tuple[str, str]:
     return f"{sentence}. {f'Not given: {listed(open_facts)}.' if open_facts else ''}".strip(), ""
 
 
-def _mine(fact: Fact) -> str:
+def _describe_own(fact: Fact) -> str:
     return {
-        "host_storage": f"images on {_place(fact.yours)}",
+        "host_storage": f"images on {_storage_in_sentence(fact.yours)}",
         "guest_fs": f"{fact.yours} in the guest",
         "guest_os_family": f"{fact.yours} guest",
         "vm_count": f"number of machines ({fact.yours})",
     }.get(fact.name, fact.yours)
 
 
-def _was(fact: Fact) -> str:
+def _verb(fact: Fact) -> str:
     return "were" if fact.name == "host_storage" or fact.yours.endswith("s") else "was"
 
 
-def _of(fact: Fact) -> str:
+def _evidence(fact: Fact) -> str:
     if fact.name == "host_storage":
-        return f"with images on {listed([_place(value) for value in fact.evidence])}"
+        return f"with images on {listed([_storage_in_sentence(value) for value in fact.evidence])}"
     values = listed(fact.evidence)
     return f"of {values} machines" if fact.name == "vm_count" else f"from {values}"
 
 
-def _place(label: str) -> str:
-    """Name what images lie on, inside a sentence: "ext4", "LVM volume"."""
+def _storage_in_sentence(label: str) -> str:
+    """Write a host storage inside a sentence: "ext4", "LVM volume"."""
     label = label.removeprefix("Directory on ")
     return label[:1].lower() + label[1:] if label.startswith(("File", "Raw")) else label

@@ -1,4 +1,4 @@
-"""Check what a visitor says of his machine."""
+"""Forms of a visitor's machine."""
 
 from typing import Any
 
@@ -33,8 +33,8 @@ def machine_fields() -> dict[str, forms.Field]:
     }
 
 
-def images_lie_on(name: str) -> str:
-    """Return the slug of a file system or of BACKENDS that this names; "" for none. Raises ValidationError."""
+def parse_host_storage(name: str) -> str:
+    """Return the slug of a file system or of BACKENDS; "" for "". Raises ValidationError where it is unknown."""
     if not name or name in BACKENDS:
         return name
     slug = names.slug_for("file_system", name)
@@ -45,7 +45,7 @@ def images_lie_on(name: str) -> str:
 
 
 class KeptMachineForm(forms.Form):
-    """A machine to be kept: a name, and at least one fact."""
+    """A machine to store: a name, and at least one fact."""
 
     name = forms.CharField(max_length=60, label="Name")
     hypervisor = CatalogueField("hypervisor_or_native", required=False)
@@ -55,7 +55,7 @@ class KeptMachineForm(forms.Form):
     vm_count = forms.IntegerField(required=False, min_value=1, max_value=32767)
 
     def clean_images(self) -> str:
-        return images_lie_on(self.cleaned_data["images"])
+        return parse_host_storage(self.cleaned_data["images"])
 
     def clean(self) -> dict[str, Any]:
         data = super().clean() or self.cleaned_data

@@ -1,4 +1,4 @@
-"""The lexicon of everything that a text may name: catalogue, settings, axes, families, words."""
+"""Read texts with a lexicon of all names: catalogue, settings, axes, families and vocabulary."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -13,10 +13,10 @@ from modelling.evidence.axes import AXES
 from .language import words
 from .language.content import Pointer, Said
 from .language.lexicon import Lexicon, Name
-from .language.readings import said
+from .language.readings import read
 from .machine import DISKS
 
-# Kind of name in the catalogue: column that it fills.
+# Kind of name in the catalogue to the column that it fills.
 _CATALOGUE = {
     "workload": "workload",
     "hypervisor_or_native": "hypervisor",
@@ -27,30 +27,26 @@ _CATALOGUE = {
 }
 
 
-def understood(text: str) -> Said:
-    """Read a text against everything that is named here now. Where no guide has its words, that of what it asks stands
-    beside it."""
-    read = said(text, _lexicon(names.stamp()), names.names())
-    guides = guides_for(text) or guides_for_axes(
-        {reading.axis for reading in read.readings[:1] if not reading.is_whole}
-    )
-    return replace(
-        read, guides=tuple(Pointer(f"Guide: {guide.title}", guide.recommendation, guide.address) for guide in guides)
-    )
+def read_text(text: str) -> Said:
+    """Read a text with the current lexicon. Adds the guides that its words name, else that of its axis."""
+    understood = read(text, _lexicon(names.stamp()), names.names())
+    guides = guides_for(text) or guides_for_axes({one.axis for one in understood.readings[:1] if not one.is_whole})
+    pointers = (Pointer(f"Guide: {guide.title}", guide.recommendation, guide.address) for guide in guides)
+    return replace(understood, guides=tuple(pointers))
 
 
 @lru_cache(maxsize=2)
 def _lexicon(stamp: str) -> Lexicon:
-    """Return the lexicon of the catalogue's spellings. stamp : of names; made anew where these change"""
-    return Lexicon(_phrases(names.spellings()), words.SILENT)
+    """Return the lexicon, built once for each stamp of the names. stamp : of names.stamp()"""
+    return Lexicon(_all_phrases(names.spellings()), words.SILENT)
 
 
-def _phrases(spelled: dict[str, dict[str, str]]) -> Iterator[tuple[str, Name]]:
+def _all_phrases(spelled: dict[str, dict[str, str]]) -> Iterator[tuple[str, Name]]:
     known = names.names()
     yield from words.grammar_and_topics()
-    yield from _axes()
+    yield from _axis_phrases()
     yield from words.families()
-    yield from _settings("image_format")
+    yield from _setting_phrases("image_format")
     for kind, column in _CATALOGUE.items():
         yield from ((phrase, Name(column, slug, known[kind][slug])) for phrase, slug in spelled[kind].items())
     for table in (catalogue_names.WORDS, catalogue_names.ASKED):
@@ -60,18 +56,18 @@ def _phrases(spelled: dict[str, dict[str, str]]) -> Iterator[tuple[str, Name]]:
                 if slug in labels:
                     yield from ((phrase, Name(kind, slug, labels[slug])) for phrase in phrases)
     yield from ((slug, Name("storage", slug, label)) for slug, label in DISKS.items())
-    yield from _settings(*SETTINGS)
+    yield from _setting_phrases(*SETTINGS)
     yield from words.others()
 
 
-def _settings(*columns: str) -> Iterator[tuple[str, Name]]:
+def _setting_phrases(*columns: str) -> Iterator[tuple[str, Name]]:
     for setting in map(SETTINGS.__getitem__, columns):
         for phrase, value in setting.spellings.items():
             yield phrase, Name(setting.column, value, setting.value_label(value))
 
 
-def _axes() -> Iterator[tuple[str, Name]]:
-    """Yield what axes and the columns of their entries are called."""
+def _axis_phrases() -> Iterator[tuple[str, Name]]:
+    """Yield the phrases for axes and the columns of their entries."""
     called = {column: words.phrases(phrases) for column, phrases in words.VOCABULARY["columns"].items()}
     for axis in AXES.values():
         setting = axis.setting

@@ -1,15 +1,15 @@
-"""The facts of a visitor's machine that no question filters by. Evidence is held against them. No Django."""
+"""The facts of a visitor's machine that are compared with the evidence but filter none of it. No Django."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 
 from kdb.host_storage import SHARED_DIRECTORIES, VOLUMES
 
-# Kinds of disks, spelled as the kinds of storage that case studies state, and one that none has.
+# Kinds of disks: the kinds of storage of case studies, and one that none has.
 DISKS = {"hdd": "hard disks", "ssd": "solid state (SSD)", "nvme": "NVMe", "network": "network storage"}
-# What may be said of a machine and kept of it.
+# Fields of a stored machine.
 KEPT_FACTS = ("hypervisor", "disks", "images", "guest_os_family", "vm_count")
-# What images lie on where it is no file system of the host.
+# Host storage besides the host's file systems.
 BACKENDS = {**VOLUMES, **SHARED_DIRECTORIES}
 
 
@@ -22,10 +22,10 @@ class Machine:
 
     @classmethod
     def of(cls, data: Mapping[str, str | None]) -> "Machine":
-        """Make one from the data of a valid form that has its fields."""
+        """Return the machine in the cleaned data of a form with machine_fields."""
         return cls(disks=data["disks"] or None, images=data["images"] or None)
 
     @property
     def given(self) -> dict[str, str]:
-        """Return what is given, as it stands in an address."""
+        """Return the given facts as query parameters."""
         return {name: value for name, value in asdict(self).items() if value}

@@ -1,4 +1,4 @@
-"""Machines that people keep under a name: written here, and nowhere else."""
+"""Store and delete the machines of users."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -12,16 +12,16 @@ MOST = 20  # machines of one owner
 
 
 class TooManyMachines(Exception):  # noqa: N818
-    """The owner keeps as many as one may; the text says so."""
+    """The owner has as many machines as allowed; the text says so."""
 
 
-def keep(owner: Any, name: str, facts: Mapping[str, Any]) -> KeptMachine:
-    """Keep a machine under this name; it replaces one that the owner has under it. Raises TooManyMachines.
+def store_machine(owner: Any, name: str, facts: Mapping[str, Any]) -> KeptMachine:
+    """Store a machine under this name, replacing the owner's one of that name. Raises TooManyMachines.
 
-    facts : fields of KeptMachine beside owner and name, all of them
+    facts : all fields of KeptMachine except owner and name
     """
     with transaction.atomic():
-        get_user_model().objects.select_for_update().get(pk=owner.pk)  # the count holds until it is written
+        get_user_model().objects.select_for_update().get(pk=owner.pk)  # so that two requests cannot both pass the count
         others = KeptMachine.objects.filter(owner=owner).exclude(name=name)
         if others.count() >= MOST:
             raise TooManyMachines(f"You keep {MOST} machines, which is as many as one may. Delete one first.")
@@ -29,6 +29,6 @@ def keep(owner: Any, name: str, facts: Mapping[str, Any]) -> KeptMachine:
     return kept
 
 
-def forget(owner: Any, pk: int) -> bool:
-    """Delete a machine of this owner; whether there was one."""
+def delete_machine(owner: Any, pk: int) -> bool:
+    """Delete a machine of this owner; return whether it existed."""
     return bool(KeptMachine.objects.filter(owner=owner, pk=pk).delete()[0])

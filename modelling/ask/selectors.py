@@ -1,4 +1,4 @@
-"""The reading of a visitor's words and machine, for other features."""
+"""Offer readings of texts, fits and stored machines to other rooms."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -8,8 +8,8 @@ from modelling.evidence import names
 from modelling.models import KeptMachine
 
 from .fit import ASSUMED, CHOSEN, DIFFERS, IN_PART, MATCHES, NOT_GIVEN, NOT_STATED, Fit, fit
-from .forms import MACHINE_FIELDS, images_lie_on, machine_fields
-from .gather import understood
+from .forms import MACHINE_FIELDS, machine_fields, parse_host_storage
+from .gather import read_text
 from .language.content import Reading, Said, Word
 from .language.parsing import LONGEST as LONGEST_TEXT
 from .machine import BACKENDS, DISKS, KEPT_FACTS, Machine
@@ -34,18 +34,15 @@ __all__ = [
     "Word",
     "facts_in_words",
     "fit",
-    "images_lie_on",
     "kept_machines",
     "machine_fields",
-    "understood",
+    "parse_host_storage",
+    "read_text",
 ]
 
 
 def kept_machines(owner: Any, workload: str = "") -> list[dict[str, Any]]:
-    """List the machines that somebody keeps, each with its pk, name, facts in words, and the address that asks with it.
-
-    workload : of the question that is asked, or ""
-    """
+    """Return pk, name, facts in words and address of the owner's machines. workload : for the address, or "" """
     return [
         {"pk": row.pk, "name": row.name, "facts": facts_in_words(vars(row)), "address": address_of(row, workload)}
         for row in KeptMachine.objects.filter(owner=owner)
@@ -59,7 +56,7 @@ def address_of(machine: KeptMachine, workload: str = "") -> str:
 
 
 def facts_in_words(facts: Mapping[str, Any]) -> str:
-    """Say what is known of a machine: "KVM, NVMe, 3 at once". facts : some of KEPT_FACTS"""
+    """Write the facts of a machine: "KVM, NVMe, 3 at once". facts : some of KEPT_FACTS"""
     known, images, count = names.names(), facts.get("images"), facts.get("vm_count")
     in_words = [
         known["hypervisor_or_native"].get(facts.get("hypervisor", "")),

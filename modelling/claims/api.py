@@ -127,7 +127,7 @@ class ClaimFilters(facts.ClaimFilters):
     )
 
     def unfiltered(self, queryset: QuerySet[Claim], name: str, value: str) -> QuerySet[Claim]:
-        """Leave the rows as they are: the view gives the verdict of this scope."""
+        """Filter nothing: the scope decides which verdict the view shows."""
         return queryset
 
     def by_verdict(self, queryset: QuerySet[Claim], name: str, value: str) -> QuerySet[Claim]:
@@ -190,7 +190,7 @@ class ClaimViewSet(TableViewSet):
         return page
 
     def _judge(self, claims: list[Any]) -> None:
-        """Give each claim the verdict asked for, or None where it is not judged yet."""
+        """Set `judged` of each claim to its verdict of the requested scope, or None where it is not judged yet."""
         scope = self.request.query_params.get("scope") or ClaimVerdict.Scope.OWN
         if as_of := self.request.query_params.get("as_of"):
             judged = claim_verdicts.verdicts_as_of(int(as_of))

@@ -1,4 +1,4 @@
-"""Puts the parts of a check into sentences. No Django."""
+"""Write the parts of a check in words. No Django."""
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
@@ -20,7 +20,7 @@ from kdb.pairs import pair_parts
 
 from .facts import PublishedFacts, Span
 
-_HIDDEN = ("variant", "machine", "medium")  # part of what is held equal, and never worth saying
+_HIDDEN = ("variant", "machine", "medium")  # held equal, and too detailed to show
 _AGGREGATES = {"max": "the best of", "min": "the weakest of", "second": "the second of"}
 _AGGREGATES_OF_COUNTS = {"max": "the most of", "min": "the fewest of", "second": "the second most of"}
 _LISTS = {"score": "best minus worst places", "tier": "place", "level": "place"}
@@ -36,7 +36,9 @@ def name_of_quantity(what: Quantity, facts: PublishedFacts) -> str:
             return f"({_listing(ratio, *name_place(what.at, facts))})"
         case Rank():
             return f"rank of {', '.join(name_place(what.subject, facts))}"
-        case Aggregate(of=Ratio() | Rank()) if what.how not in _AGGREGATES:  # both sides are taken over the same
+        case Aggregate(of=Ratio() | Rank()) if (
+            what.how not in _AGGREGATES
+        ):  # the aggregated coordinates are the same on both sides
             return name_of_quantity(what.of, facts)
         case Aggregate():
             return _aggregate(what, facts)
@@ -76,7 +78,7 @@ def _word(coordinate: str, value: Any, where: Mapping[str, Any], facts: Publishe
         case "pair":
             try:
                 return " on ".join(facts.labels.get(fs, fs) for fs in pair_parts(str(value)))
-            except ValueError:  # the claim names no pair: as it is written
+            except ValueError:  # not a pair: show it as written
                 return str(value)
         case "guest_fs" | "host_fs":
             return f"{label} {coordinate.partition('_')[0]}"
@@ -93,7 +95,7 @@ def _word(coordinate: str, value: Any, where: Mapping[str, Any], facts: Publishe
 
 
 def _values(rows: Sequence[Coordinates], facts: PublishedFacts) -> str:
-    """Name what a quantity is taken over: "1 to 3 VMs", "ext4, XFS"."""
+    """Name the coordinates of an aggregate: "1 to 3 VMs", "ext4, XFS"."""
     counts = [row["vm_count"] for row in rows if row.keys() == {"vm_count"} and isinstance(row["vm_count"], int)]
     if len(counts) == len(rows) and all(b == a + 1 for a, b in pairwise(counts)):
         return f"{counts[0]} to {counts[-1]} VMs"

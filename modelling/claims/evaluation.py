@@ -1,8 +1,8 @@
-"""Puts a claim's condition to the facts: the comparisons it comes down to, and the verdict they make. No Django.
+"""Evaluate a claim's condition on the facts: make its comparisons and their common verdict. No Django.
 
-Each comparison holds, fails, or cannot be decided: numbers are spans (modelling.claims.facts), so a condition holds
-where it holds over the whole span and under every reading, fails where it fails over all of them, and is undecided
-otherwise. experiments.rules.claim_conditions has the conditions, modelling.claims.values what their quantities are.
+Numbers are spans (modelling.claims.facts), so a comparison holds if it holds over the whole span and under every
+reading, fails if it fails over all of them, and is undecided otherwise. experiments.rules.claim_conditions defines the
+conditions, modelling.claims.values looks up their quantities.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -29,15 +29,15 @@ from experiments.rules.claim_conditions import (
 
 from .condition_words import name_of_quantity, name_place, name_values
 from .facts import PublishedFacts, Span
-from .values import EQUAL, Basis, Reader, Value, combined, span_difference, span_ratio
+from .values import EQUAL, Basis, Reader, Value, combine, span_difference, span_ratio
 
-# Derived values are stored with two decimals, so the ends of their spans are good to about this share.
+# Derived values are stored with two decimals, so the ends of their spans have about this relative error.
 ROUNDING = 1e-4
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """One thing that was compared. say : puts it into words, when asked, because there may be many"""
+    """One comparison. say : returns its sentence, which is written only when needed, because there may be many"""
 
     state: str  # "held", "failed", "undecided"
     say: Callable[[], str]
@@ -48,12 +48,15 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Verdict:
-    """supported: every comparison holds. open: some hold, and the others cannot be decided. partly: some hold, and
-    some fail. contradicted: none holds, and one fails at least. untestable: none can be decided."""
+    """The verdict of all comparisons of a condition.
+
+    supported : every one holds; open : some hold, the others cannot be decided; partly : some hold and some fail;
+    contradicted : none holds and at least one fails; untestable : none can be decided
+    """
 
     verdict: str
     reason: str
-    basis: str = ""  # the least sure basis of a decided comparison; empty where none was decided, or by a limit alone
+    basis: str = ""  # the least certain Basis of a decided comparison; empty: none, or limits alone
     held: int = 0
     failed: int = 0
     undecided: int = 0
@@ -69,16 +72,16 @@ def evaluate(condition: Condition | Untestable, facts: PublishedFacts, *, is_ope
 
 
 def compare(condition: Condition, facts: PublishedFacts, *, is_open: bool = False) -> list[Comparison]:
-    """Return the comparisons that a condition comes down to on these facts.
+    """Return the comparisons of a condition on these facts.
 
-    is_open : False for a paper's own facts: what the condition names and the facts do not have is
-        undecided, and lists of pairs answer only questions about lists. True for everybody else's: the
-        question is asked of whatever can be compared, and lists may answer which of two is faster.
+    is_open : False for a paper's own facts: a comparison whose numbers are missing is undecided, and lists of pairs
+        answer only questions about lists. True for the facts of others: whatever can be compared is, and lists may
+        answer which of two is faster.
 
-    Raises CheckError where the facts are too many for the condition (values.MOST_STEPS).
+    Raises CheckError where the condition needs more than values.MOST_STEPS on these facts.
     """
     comparisons = _comparisons(Reader(facts, is_open), condition)
-    # A list of pairs names no VM count, so a question about each count meets it several times.
+    # A list of pairs has no VM count, so a condition on each count compares it several times.
     return list({(c.key, c.evidence): c for c in comparisons}.values()) if is_open else comparisons
 
 
@@ -96,18 +99,18 @@ def _comparisons(reader: Reader, condition: Condition) -> list[Comparison]:
                 return []
             then = _comparisons(reader, condition.then)
             return [replace(c, evidence=_evidence([c, *assumed])) for c in then]
-        case Order():  # to others a chain may have gaps, so each is compared with all after it
+        case Order():  # facts of others may lack links of the chain, so each quantity is compared with all after it
             links = combinations(condition.quantities, 2) if reader.is_open else pairwise(condition.quantities)
-            return [c for link in links for c in _compared(reader, link, condition.where, None)]
+            return [c for link in links for c in _compare_quantities(reader, link, condition.where, None)]
         case Within():
             wanted = _Wanted(condition.low, condition.high, is_outside=condition.is_outside)
-            return _compared(reader, condition.quantities, condition.where, wanted)
+            return _compare_quantities(reader, condition.quantities, condition.where, wanted)
 
 
 def _share(reader: Reader, condition: Share) -> Comparison | None:
     """Compare whether more than this share of the cases holds; None where there are none."""
     cases = [_comparisons(reader, part) for part in condition.parts]
-    states = [_together(case) for case in cases if case]
+    states = [_state_of_case(case) for case in cases if case]
     total, held, undecided = len(states), states.count("held"), states.count("undecided")
     if not total:
         return None
@@ -119,7 +122,7 @@ def _share(reader: Reader, condition: Share) -> Comparison | None:
     return Comparison(state, lambda: text, _evidence(used), _basis(used), ("share", held, total, reader.facts.source))
 
 
-def _together(case: list[Comparison]) -> str:
+def _state_of_case(case: list[Comparison]) -> str:
     states = {comparison.state for comparison in case}
     return "failed" if "failed" in states else "undecided" if "undecided" in states else "held"
 
@@ -133,7 +136,7 @@ class _Wanted:
 
     low: float = -inf
     high: float = inf
-    is_above: bool = False  # low itself does not do
+    is_above: bool = False  # low itself is outside the range
     is_outside: bool = False
 
     def state(self, readings: tuple[Span, ...]) -> str:
@@ -161,19 +164,19 @@ class _Wanted:
         return f"{'outside ' if self.is_outside else ''}{self.low:g} to {self.high:g}"
 
 
-def _compared(
+def _compare_quantities(
     reader: Reader, quantities: tuple[Quantity, ...], where: Coordinates, wanted: _Wanted | None
 ) -> list[Comparison]:
-    """Compare values first; what they leave open is asked again with what the text states.
+    """Compare measured and derived values; use what the text states only for comparisons that these leave undecided.
 
-    wanted : of a quantity, or the ratio of two; None: the first is to be above the second
+    wanted : range of a quantity, or of the ratio of two; None: the first has to be above the second
     """
-    sure = _once(reader, quantities, where, wanted)
+    sure = _compare_with(reader, quantities, where, wanted)
     if sure and not reader.is_open and all(c.state != "undecided" for c in sure):
         return sure
     by_key = {c.key: c for c in sure}
-    facts = reader.facts.stating if reader.is_open else reader.facts
-    for comparison in _once(replace(reader, facts=facts, takes_stated=True), quantities, where, wanted):
+    facts = reader.facts.with_statements if reader.is_open else reader.facts
+    for comparison in _compare_with(replace(reader, facts=facts, takes_stated=True), quantities, where, wanted):
         before = by_key.get(comparison.key)
         is_news = not reader.is_open or comparison.state != "undecided"
         if is_news if before is None else before.state == "undecided":
@@ -181,28 +184,30 @@ def _compared(
     if by_key or reader.is_open:
         return list(by_key.values())
     names = " and ".join(dict.fromkeys(name_of_quantity(part, reader.facts) for part in quantities))
-    text = f"nothing but the claim itself is published for {names}{_in_brackets(where, reader)}"
+    text = f"nothing but the claim itself is published for {names}{_bracketed(where, reader)}"
     return [Comparison("undecided", lambda: text)]
 
 
-def _once(
+def _compare_with(
     reader: Reader, quantities: tuple[Quantity, ...], where: Coordinates, wanted: _Wanted | None
 ) -> list[Comparison]:
     names = [name_of_quantity(quantity, reader.facts) for quantity in quantities]
     if len(quantities) == 1:
-        return [_of_value(reader, value, names[0], wanted) for value in reader.values(quantities[0], where)]
+        return [_compare_value(reader, value, names[0], wanted) for value in reader.values(quantities[0], where)]
     upper, lower = quantities
     if _is_number(upper):
         reader = replace(reader, leaves_out_own=not reader.is_open)
-        ratios = reader.divided(upper, lower, where)
-        return [_of_value(reader, ratio, " / ".join(names), wanted or _Wanted(1.0, is_above=True)) for ratio in ratios]
+        ratios = reader.ratios_of(upper, lower, where)
+        return [
+            _compare_value(reader, ratio, " / ".join(names), wanted or _Wanted(1.0, is_above=True)) for ratio in ratios
+        ]
     reader = replace(reader, leaves_out_own=not reader.is_open and _is_trend(upper, lower))
-    joined = reader.joined([reader.values(upper, where), reader.values(lower, where)])
-    return [_of_two(reader, at, values, names, wanted) for at, values in joined]
+    joined = reader.join([reader.values(upper, where), reader.values(lower, where)])
+    return [_compare_two(reader, at, values, names, wanted) for at, values in joined]
 
 
-def _of_value(reader: Reader, value: Value, name: str, wanted: _Wanted | None) -> Comparison:
-    assert wanted is not None  # an order is of two
+def _compare_value(reader: Reader, value: Value, name: str, wanted: _Wanted | None) -> Comparison:
+    assert wanted is not None  # only an order of two quantities has no range
     return _comparison(
         wanted.state(value.readings),
         lambda: f"{name}{_at(value.at, reader)} {name_values(value.readings)}, wanted {wanted}",
@@ -211,15 +216,15 @@ def _of_value(reader: Reader, value: Value, name: str, wanted: _Wanted | None) -
     )
 
 
-def _of_two(
+def _compare_two(
     reader: Reader, at: Mapping[str, Any], values: list[Value], names: list[str], wanted: _Wanted | None
 ) -> Comparison:
-    """Compare ratios, ranks or counts, and say both sides, because their ratio says little."""
+    """Compare two ratios, ranks or counts; the sentence gives both, because their ratio is hard to interpret."""
     if wanted is None:
-        value, word, ending = combined(at, values, span_difference), "above", ""
+        value, word, ending = combine(at, values, span_difference), "above", ""
         state = _Wanted(0.0, is_above=True).state(value.readings)
     else:
-        value, word, ending = combined(at, values, span_ratio), "against", f", wanted ratio {wanted}"
+        value, word, ending = combine(at, values, span_ratio), "against", f", wanted ratio {wanted}"
         state = wanted.state(value.readings)
 
     def say() -> str:
@@ -236,21 +241,21 @@ def _comparison(state: str, say: Callable[[], str], value: Value, name: str) -> 
 
 def _at(at: Mapping[str, Any], reader: Reader) -> str:
     hidden = {"virtualisation"} if reader.is_open else {"virtualisation", "case_study"}
-    return _in_brackets({name: value for name, value in at.items() if name not in hidden}, reader)
+    return _bracketed({name: value for name, value in at.items() if name not in hidden}, reader)
 
 
-def _in_brackets(where: Mapping[str, Any], reader: Reader) -> str:
+def _bracketed(where: Mapping[str, Any], reader: Reader) -> str:
     words = ", ".join(name_place(where, reader.facts))
     return f" ({words})" if words else ""
 
 
 def _is_number(what: Quantity) -> bool:
-    """Tell whether the quantity is a throughput; else it is a ratio, a rank or a count."""
+    """Tell whether the quantity is a throughput; otherwise it is a ratio, a rank or a count."""
     return _is_number(what.of) if isinstance(what, Aggregate) else isinstance(what, Throughput | Limit)
 
 
 def _is_trend(a: Quantity, b: Quantity) -> bool:
-    """Tell whether the two are one ratio at two VM counts."""
+    """Tell whether both are the same ratio at two VM counts."""
     if not (isinstance(a, Ratio) and isinstance(b, Ratio)):
         return False
     return replace(a, at={**a.at, "vm_count": None}) == replace(b, at={**b.at, "vm_count": None})
@@ -260,7 +265,7 @@ def _is_trend(a: Quantity, b: Quantity) -> bool:
 
 
 def verdict_of(comparisons: list[Comparison]) -> Verdict:
-    """Return the verdict of several comparisons, by counting alone."""
+    """Return the verdict of several comparisons, from the number in each state."""
     states = [c.state for c in comparisons]
     held, failed, undecided = (states.count(state) for state in ("held", "failed", "undecided"))
     if failed:
@@ -270,7 +275,7 @@ def verdict_of(comparisons: list[Comparison]) -> Verdict:
     else:
         verdict = "untestable"
     used = [c for c in comparisons if c.state != "undecided"]
-    reason = _reason(comparisons, held, failed) + _of_stated(used)
+    reason = _reason(comparisons, held, failed) + _describe_stated(used)
     return Verdict(verdict, reason, _basis(used), held, failed, undecided, _evidence(used), tuple(comparisons))
 
 
@@ -301,8 +306,8 @@ def _reason(comparisons: list[Comparison], held: int, failed: int) -> str:
     return ", ".join(parts) + "."
 
 
-def _of_stated(used: list[Comparison]) -> str:
-    """Say which of the decided comparisons rest on what the text itself states."""
+def _describe_stated(used: list[Comparison]) -> str:
+    """Write how many of the decided comparisons use ratios or limits stated in the text; empty for none."""
     count = sum(c.basis == Basis.STATED for c in used)
     if not count:
         return ""
@@ -311,7 +316,7 @@ def _of_stated(used: list[Comparison]) -> str:
 
 
 def _basis(used: list[Comparison]) -> str:
-    """Return the least sure basis."""
+    """Return the least certain basis."""
     return max((c.basis for c in used if c.basis), key=Basis.ORDER.index, default="")
 
 

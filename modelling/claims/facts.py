@@ -1,7 +1,7 @@
 """The facts that claims and hypotheses are checked against, as plain values. No Django.
 
-A number is known to lie in a span; a printed value is a span of no width. Where a source allows two
-readings there are two spans, and what is said must hold under both. Source: docs/models/claims.md.
+A number is a span that contains the true value; a printed value without spread has width 0. Where a source can be
+read in two ways there are two spans, and a comparison must hold for both. Source: docs/models/claims.md.
 """
 
 import hashlib
@@ -14,15 +14,18 @@ from typing import Any, NamedTuple
 from experiments.rules.claim_conditions import ANY
 from modelling.evidence.axes import NATIVE as NATIVE
 
-RUNS_ON_ONE_SPAN = 1.386  # 1.96 / sqrt(2): two equal spans just part where their ratio differs from 1 at 95 %
+# Half width of a span in standard errors, 1.96 / sqrt(2): two equal spans just do not overlap where their ratio differs
+# from 1 at 95 % confidence.
+HALF_WIDTH = 1.386
 
-# These tell two numbers apart. `machine` is the guest's system and size, `medium` cache mode, image format and bus.
+# The coordinates of a number. `machine` is the guest's system and size, `medium` cache mode, image format and bus.
 AXES_OF_A_NUMBER = (
     *("case_study", "workload", "variant", "operation", "block_size", "vm_count", "hypervisor", "virtualisation"),
     *("medium", "machine", "guest_fs", "host_fs"),
 )
 
-CHOSEN_BY = ("workload", "operation", "block_size", "hypervisor")  # coordinates that conditions mostly name
+# The coordinates that conditions usually name, by which numbers are looked up.
+LOOKUP_AXES = ("workload", "operation", "block_size", "hypervisor")
 
 
 class Span(NamedTuple):
@@ -39,13 +42,13 @@ class Number:
     id: str  # "measurement:12", "derived:7"
     at: Mapping[str, Any]
     readings: tuple[Span, ...]
-    is_bound: bool = False  # the text only says above or below
-    runs: int = 0  # behind a value whose source states no spread; 0: the span has it
+    is_bound: bool = False  # the text states only an upper or lower bound
+    runs: int = 0  # number of runs if the source states no spread; 0: the span includes the spread
 
 
 @dataclass(frozen=True)
 class Finding:
-    """The places of one pair for one workload in the text and in the table of a publication."""
+    """The rating of one pair for one workload, in the text and in the table of a publication."""
 
     id: str  # "finding:3"
     publication: str
@@ -61,7 +64,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class PrintedRatio:
-    """A ratio of two throughputs as a text prints it, over the VM counts it speaks of."""
+    """A ratio of two throughputs as printed, for one or more VM counts."""
 
     id: str  # "ratio:5"
     case_study: str
@@ -69,7 +72,7 @@ class PrintedRatio:
     numerator: str  # hypervisor, or NATIVE
     denominator: str
     vm_counts: tuple[int, ...]
-    least: Span  # each end with the rounding of its last digit
+    least: Span  # and greatest: each with the rounding error of the last digit
     greatest: Span
     trend: str = ""  # "grows" or "shrinks" with the VM count, else not stated
 
@@ -85,21 +88,21 @@ class PrintedRatio:
 
 @dataclass(frozen=True)
 class PublishedFacts:
-    """Everything a question may be put to: of published case studies only, and of each of them everything."""
+    """All facts of published case studies, or a part of them, for conditions to be evaluated on."""
 
     numbers: tuple[Number, ...] = ()
     findings: tuple[Finding, ...] = ()
     ratios: tuple[PrintedRatio, ...] = ()
     limits: Mapping[str, Mapping[str, float]] = field(default_factory=dict)  # case study: {"disk": MiB/s, ...}
     labels: Mapping[str, str] = field(default_factory=dict)  # slug: name on a page
-    source: str = ""  # of the facts of one source alone: case study, or publication of lists
+    source: str = ""  # if all facts are of one source: its case study, or publication of lists
 
     def with_spread(self, variation: float) -> "PublishedFacts":
-        """Return the facts with this spread of a single run, a share of the value, for values that state none."""
+        """Widen values without stated spread. variation : coefficient of variation of a single run"""
         return replace(self, numbers=tuple(_widened(number, variation) for number in self.numbers))
 
-    def of(self, case_studies: Collection[str], *, others: bool = False) -> "PublishedFacts":
-        """Return the facts of these case studies, or of all others."""
+    def of_studies(self, case_studies: Collection[str], *, others: bool = False) -> "PublishedFacts":
+        """Return the facts of these case studies. others : of all others instead"""
 
         def has(slug: object) -> bool:
             return (slug in case_studies) != others
@@ -114,10 +117,10 @@ class PublishedFacts:
 
     @cached_property
     def studies(self) -> list["PublishedFacts"]:
-        """Split the facts by source that compares things: first the case studies, then each publication's lists."""
-        numbers = _grouped((n.at["case_study"], n) for n in self.numbers)
-        ratios = _grouped((r.case_study, r) for r in self.ratios)
-        lists = _grouped((f.publication, f) for f in self.findings)
+        """Split the facts by source: first the case studies with numbers or ratios, then each publication's lists."""
+        numbers = _group_by_key((n.at["case_study"], n) for n in self.numbers)
+        ratios = _group_by_key((r.case_study, r) for r in self.ratios)
+        lists = _group_by_key((f.publication, f) for f in self.findings)
         case_studies = [
             replace(
                 self,
@@ -134,16 +137,16 @@ class PublishedFacts:
         ]
 
     @cached_property
-    def stating(self) -> "PublishedFacts":
+    def with_statements(self) -> "PublishedFacts":
         """Return the facts of case studies whose text states a ratio or a bound, without findings."""
         slugs = {ratio.case_study for ratio in self.ratios} | {n.at["case_study"] for n in self.numbers if n.is_bound}
-        return replace(self.of(slugs), findings=())
+        return replace(self.of_studies(slugs), findings=())
 
     def digest(self, case_studies: Collection[str], workloads: Collection[str] | None, *, others: bool = False) -> str:
-        """Return a digest of all that these case studies, or all others, say; of those that speak of the workloads.
+        """Return a digest of all facts of these case studies, or of all others, as far as they have the workloads.
 
-        workloads : None where any counts. A case study counts as a whole, because its other workloads set its last VM
-        count and whether its text states anything.
+        workloads : None for any. A case study enters with all its workloads, because these determine its last VM count
+            and whether its text states anything.
         """
 
         def counts(slug: str) -> bool:
@@ -151,8 +154,8 @@ class PublishedFacts:
 
         parts: list[Any] = [
             (slug, digest)
-            for slug, (spoken_of, digest) in self._digests.items()
-            if counts(slug) and (workloads is None or not spoken_of.isdisjoint(workloads))
+            for slug, (studied, digest) in self._digests.items()
+            if counts(slug) and (workloads is None or not studied.isdisjoint(workloads))
         ]
         parts += [
             (finding, self._names_of(vars(finding).values()))
@@ -164,8 +167,8 @@ class PublishedFacts:
     @cached_property
     def _digests(self) -> dict[str, tuple[frozenset[str], str]]:
         """Return case study to its workloads, and a digest of its numbers, ratios, limits and the names in them."""
-        numbers = _grouped((n.at["case_study"], n) for n in self.numbers)
-        ratios = _grouped((r.case_study, r) for r in self.ratios)
+        numbers = _group_by_key((n.at["case_study"], n) for n in self.numbers)
+        ratios = _group_by_key((r.case_study, r) for r in self.ratios)
         digests = {}
         for slug in sorted({*numbers, *ratios, *self.limits}):
             rows = (*numbers.get(slug, ()), *ratios.get(slug, ()))
@@ -176,44 +179,44 @@ class PublishedFacts:
         return digests
 
     def _names_of(self, values: Iterable[object]) -> list[tuple[str, str]]:
-        """Return the values that a page calls otherwise, with their names there."""
+        """Return the values that have a label, with it, sorted."""
         return sorted(
             (value, self.labels[value]) for value in values if isinstance(value, str) and value in self.labels
         )
 
     def numbers_at(self, *place: Any) -> tuple[Number, ...]:
-        """Return the numbers at a value of each of CHOSEN_BY; ANY: at all. Kept, because conditions ask again."""
-        if place not in self._chosen:
-            self._chosen[place] = tuple(
+        """Return the numbers with these values of LOOKUP_AXES, ANY for all; cached, because conditions repeat them."""
+        if place not in self._numbers_by_place:
+            self._numbers_by_place[place] = tuple(
                 number
                 for number in self.numbers
-                if all(value in (ANY, number.at[name]) for name, value in zip(CHOSEN_BY, place, strict=True))
+                if all(value in (ANY, number.at[name]) for name, value in zip(LOOKUP_AXES, place, strict=True))
             )
-        return self._chosen[place]
+        return self._numbers_by_place[place]
 
     @cached_property
-    def _chosen(self) -> dict[tuple[Any, ...], tuple[Number, ...]]:
+    def _numbers_by_place(self) -> dict[tuple[Any, ...], tuple[Number, ...]]:
         return {}
 
     @cached_property
     def last_count(self) -> dict[str, int]:
-        """Return case study to the greatest VM count it has numbers of."""
+        """Return case study to the greatest VM count that it has numbers or ratios of."""
         counts = [(n.at["case_study"], n.at["vm_count"]) for n in self.numbers]
         counts += [(r.case_study, max(r.vm_counts, default=0)) for r in self.ratios]
-        return {slug: max(numbers) for slug, numbers in _grouped(counts).items()}
+        return {slug: max(numbers) for slug, numbers in _group_by_key(counts).items()}
 
     @cached_property
     def printed(self) -> dict[tuple[str, str, int], dict[tuple[str, str], tuple[Span, str]]]:
-        """Return what texts state of two hypervisors, by case study, workload and VM count: span and id of a ratio."""
+        """Return printed ratios: case study, workload and VM count to {(numerator, denominator): (span, id)}."""
         printed: dict[tuple[str, str, int], dict[tuple[str, str], tuple[Span, str]]] = {}
         for ratio in self.ratios:
             for count in ratio.vm_counts:
-                there = printed.setdefault((ratio.case_study, ratio.workload, count), {})
-                there[ratio.numerator, ratio.denominator] = ratio.at(count), ratio.id
+                by_hypervisors = printed.setdefault((ratio.case_study, ratio.workload, count), {})
+                by_hypervisors[ratio.numerator, ratio.denominator] = ratio.at(count), ratio.id
         return printed
 
 
-def _grouped(rows: Iterable[tuple[Any, Any]]) -> dict[Any, tuple[Any, ...]]:
+def _group_by_key(rows: Iterable[tuple[Any, Any]]) -> dict[Any, tuple[Any, ...]]:
     groups: dict[Any, list[Any]] = {}
     for key, row in rows:
         groups.setdefault(key, []).append(row)
@@ -228,6 +231,6 @@ def _widened(number: Number, variation: float) -> Number:
 
 
 def number_span(mean_log: float, variance: float | None) -> Span:
-    """Return the span of a mean of ln(value) with the variance of that mean; None: the value as it stands."""
-    half = RUNS_ON_ONE_SPAN * math.sqrt(variance) if variance else 0.0
+    """Return the span of exp(mean_log). variance : of mean_log; None gives a span of width 0"""
+    half = HALF_WIDTH * math.sqrt(variance) if variance else 0.0
     return Span(math.exp(mean_log - half), math.exp(mean_log + half))

@@ -1,4 +1,4 @@
-"""The filters of the pages on claims, checked."""
+"""Validate the filters of the pages on claims."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Gathers what claims are judged by: the one place where claims meet the published numbers and findings."""
+"""Read the facts that claims are judged by from the database; no other module of claims queries evidence."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -26,7 +26,7 @@ from .facts import PrintedRatio as Ratio
 UNIT = "MiB/s"
 _CELL = ("configuration_id", "variant_id", "operation", "block_size_bytes", "vm_count")
 _COLUMNS = (*_CELL, "unit", "variant__workload__slug")
-# Fields of a configuration that two must agree in wherever a claim does not speak of them.
+# Fields that two configurations must agree in unless a claim names them.
 _MEDIUM = (
     *("cache_mode", "image_format", "disk_bus", "storage_kind", "allocation", "io_mode", "discard", "iothread"),
     *("host_io_scheduler", "guest_io_scheduler"),
@@ -34,10 +34,9 @@ _MEDIUM = (
 
 
 def read_facts(as_of: int | None = None) -> PublishedFacts:
-    """Read what counts: published case studies, except those of publications without review. A printed value without
-    spread is taken as it stands.
+    """Read the facts of published case studies, except those of publications without review.
 
-    as_of : what counted at this knowledge revision, in place of what counts now
+    as_of : use the evidence of this knowledge revision in place of the current one
     """
     counted = CaseStudy.objects.published() if as_of is None else CaseStudy.objects.known_at(as_of)
     pks = list(counted.exclude(publication__is_reviewed=False).values_list("pk", flat=True))
@@ -56,7 +55,7 @@ def read_facts(as_of: int | None = None) -> PublishedFacts:
 
 
 def _numbers(case_studies: QuerySet[CaseStudy], as_of: int | None) -> Iterator[Number]:
-    """Yield the throughputs of the case studies, summed up by cell; where one was measured, none that was derived."""
+    """Yield a throughput for each cell of the case studies: the measured one, or else a derived one."""
     configurations = Configuration.objects.filter(case_study__in=case_studies)
     related = configurations.select_related("case_study", "hypervisor", "guest_fs", "host_fs")
     at = {configuration.pk: _place(configuration) for configuration in related}
@@ -140,7 +139,7 @@ def _cell(row: dict[str, Any]) -> tuple[Any, ...]:
 
 
 def _variance(row: dict[str, Any]) -> float | None:
-    """Return the variance of the cell's mean of ln(value), from its rows or the spread its source prints; else None."""
+    """Return the variance of the cell's mean of ln(value), from its rows or its printed deviation; None: not known."""
     if row["rows"] > 1:
         return row["log_variance"] / (row["rows"] - 1)
     return (row["deviation"] / row["any_value"]) ** 2 / (row["runs"] or 1) if row["deviation"] else None
@@ -163,7 +162,7 @@ def _findings(case_studies: QuerySet[CaseStudy]) -> Iterator[Finding]:
 
 
 def _ratios(case_studies: QuerySet[CaseStudy]) -> Iterator[Ratio]:
-    """Yield printed ratios that hold at single VM counts: a ratio of sums is a claim, and its numbers are printed."""
+    """Yield printed ratios at single VM counts; a ratio of sums is a claim, and the numbers in it are printed."""
     rows = PrintedRatio.objects.filter(case_study__in=case_studies, is_overall=False).select_related(
         "case_study", "variant__workload", "numerator", "denominator"
     )
@@ -182,7 +181,7 @@ def _ratios(case_studies: QuerySet[CaseStudy]) -> Iterator[Ratio]:
 
 
 def _limits(case_studies: QuerySet[CaseStudy]) -> dict[str, dict[str, float]]:
-    """Return what each storage can do at most, MiB/s: `disk` and `interface`, each where it is stated."""
+    """Return case study to the stated limits of its storage, MiB/s: `disk`, the slower direction, and `interface`."""
     limits = {}
     for slug, read, write, interface in case_studies.order_by("slug").values_list(
         "slug", "storage__sequential_read_limit", "storage__sequential_write_limit", "storage__interface_limit"

@@ -1,7 +1,7 @@
-"""The papers' predictions (hypotheses.json), each as a condition on all published facts. No Django.
+"""Score the papers' predictions (hypotheses.json), each a condition on all published facts. No Django.
 
 A comparison that holds agrees with the prediction, one that fails disagrees, and one whose span
-covers the limit is a tie. Source: the sections named, in the words of this project; docs/models/claims.md.
+covers the limit is a tie. Source: the named sections, in words of this project; docs/models/claims.md.
 """
 
 import json
@@ -18,13 +18,13 @@ from .facts import PublishedFacts
 
 @dataclass(frozen=True)
 class Hypothesis:
-    """One prediction: with a condition, or with the reason why nothing published could decide it."""
+    """One prediction, with a condition or with the reason why published evidence cannot decide it."""
 
     code: str
     publication: str
     source: str  # section
     statement: str
-    prediction: str  # what the condition asks, in words
+    prediction: str  # the condition in words
     condition: Mapping[str, Any] | None = None
     untestable: str = ""
 
@@ -35,9 +35,9 @@ HYPOTHESES = tuple(
 
 
 def scores(studies: Iterable[PublishedFacts]) -> Iterator[tuple[str, str, Verdict]]:
-    """Yield hypothesis, source and the comparisons of that source, for each source that has any.
+    """Yield hypothesis, source and verdict of each source that has comparisons.
 
-    studies : the facts of each source (facts.studies), with the spread of a run in their spans
+    studies : facts.studies, with the spread of a run in their spans
     """
     conditions = {hypothesis.code: parse(hypothesis.condition) for hypothesis in HYPOTHESES if hypothesis.condition}
     for study in studies:

@@ -1,4 +1,4 @@
-"""Reads for the pages on claims and hypotheses. Each costs a constant number of queries."""
+"""Read what the pages on claims and hypotheses show, each in a constant number of queries."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -14,12 +14,12 @@ from modelling.models import ClaimVerdict, HypothesisScore, Judgement
 
 from .hypotheses import HYPOTHESES, Hypothesis
 
-SHOWN = 200  # rows of evidence a page lists; the API names all that are kept
+SHOWN = 200  # rows of evidence that a page lists; the API has all stored ones
 
 
 @dataclass(frozen=True)
 class PaperLine:
-    """One paper, and for each scope and its label how many of its claims got which verdict."""
+    """One paper. rows : scope, its label, and verdict with its number of claims"""
 
     publication: Publication
     claims: int
@@ -39,7 +39,7 @@ class ClaimLine:
 
 @dataclass(frozen=True)
 class EvidenceLine:
-    """One row that a verdict rests on."""
+    """One row of evidence of a verdict."""
 
     kind: str
     text: str
@@ -68,13 +68,13 @@ class HypothesisLine:
 
 
 def judged_at() -> int | None:
-    """Return the revision at which verdicts were last given; None where there are none."""
+    """Return the revision of the latest verdicts; None without verdicts."""
     revision: int | None = ClaimVerdict.objects.aggregate(last=Max("revision"))["last"]
     return revision
 
 
 def papers() -> list[PaperLine]:
-    """Return every paper that claims something."""
+    """Return every paper with claims."""
     verdicts = ClaimVerdict.objects.filter(claim__in=visible.claims()).order_by()
     by_kind = verdicts.values_list("claim__publication", "scope", "verdict").annotate(number=Count("pk"))
     counted = {tuple(key): number for *key, number in by_kind}
@@ -114,7 +114,7 @@ def claims_on(case_study: CaseStudy) -> list[ClaimLine]:
 
 
 def claim_line(publication: Publication, code: str) -> ClaimLine | None:
-    """Return one claim; None where the paper has none of this code."""
+    """Return one claim of the paper; None where the code is unknown."""
     return next(iter(_lines(visible.claims().filter(publication=publication, code=code))), None)
 
 
@@ -135,13 +135,13 @@ def hypothesis_lines() -> list[HypothesisLine]:
 
 
 def is_behind(rows: Iterable[Judgement | None]) -> bool:
-    """Tell whether a newer publication is still being worked in."""
+    """Tell whether a verdict is older than the latest publication."""
     latest = counts.revision()
     return any(row is not None and row.revision < latest for row in rows)
 
 
 def evidence_of(rows: Iterable[Judgement | None]) -> list[EvidenceLine]:
-    """Return the rows that verdicts rest on, each with the page that shows it."""
+    """Return the rows of evidence of verdicts, each with the page that shows it."""
     judged = [row for row in rows if row]
 
     def first(kind: str) -> list[int]:

@@ -1,4 +1,4 @@
-"""Counts what was claimed of something by its verdicts, as other features ask for it."""
+"""Count claims by verdict, for other features."""
 
 from collections import Counter
 

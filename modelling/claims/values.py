@@ -1,7 +1,7 @@
-"""Looks up the values of a condition's quantities in the facts. No Django.
+"""Look up the values of a condition's quantities in the facts. No Django.
 
-A quantity has a value for each combination of the coordinates that it leaves open. Values are put together where they
-agree in these, and two numbers only inside one fair-play group; ratios, which have no unit, also across groups.
+A quantity has a value for each combination of the coordinates that it leaves open. Values are joined if they agree in
+these, numbers only within a fair-play group; ratios, which have no unit, also across groups.
 """
 
 import statistics
@@ -27,13 +27,13 @@ from experiments.rules.claim_conditions import (
 )
 from kdb.pairs import pair_key
 
-from .facts import AXES_OF_A_NUMBER, CHOSEN_BY, NATIVE, Finding, Number, PublishedFacts, Span
+from .facts import AXES_OF_A_NUMBER, LOOKUP_AXES, NATIVE, Finding, Number, PublishedFacts, Span
 
-EQUAL = 1e-9  # closer than this is equal: sums of printed decimals
-MOST_STEPS = 1_000_000  # of one condition: rows put together, each some microseconds; published ones take 3,300
-LOOKED_AT = 8  # rows that are only looked at in one step
+EQUAL = 1e-9  # tolerance for sums of printed decimals
+MOST_STEPS = 1_000_000  # joined rows of one condition, some microseconds each; published ones need up to 3,300
+ROWS_A_STEP = 8  # rows that are only filtered cost less: so many in one step
 
-# Coordinate that a quantity may name: those that differ along with it (modelling.evidence.axes).
+# Coordinate that a quantity may name: others that may differ with it (modelling.evidence.axes).
 _COMES_ALONG = {
     "pair": {"guest_fs", "host_fs"},
     "hypervisor": {"virtualisation", "medium", "host_fs"},
@@ -57,7 +57,7 @@ _Key = tuple[Any, ...]
 
 
 class Basis:
-    """The kinds of evidence that a comparison rests on, the surest first."""
+    """The kinds of evidence of a comparison, in ORDER from the most to the least certain."""
 
     MEASURED = "measured"
     DERIVED = "derived"  # from the text by arithmetic
@@ -68,20 +68,20 @@ class Basis:
 
 @dataclass(frozen=True)
 class Value:
-    """One value of a quantity. `at` are the coordinates the quantity leaves open."""
+    """One value of a quantity. at : the coordinates that the quantity leaves open"""
 
     at: Mapping[str, Any]
     readings: tuple[Span, ...]
     evidence: tuple[str, ...] = ()
     bases: frozenset[str] = frozenset()
-    fair: _Key | None = None  # the fair-play group of a number; None: it may stand beside any
-    is_level: bool = False  # a place in a list: orders, but measures nothing
-    along: frozenset[_Key] = frozenset()  # each hypervisor with what came along with it
+    fair: _Key | None = None  # fair-play group of a number; None: comparable with all
+    is_level: bool = False  # a place in a list, of which only the order matters
+    along: frozenset[_Key] = frozenset()  # each hypervisor with its host_fs, virtualisation and medium
 
 
 @dataclass
 class Budget:
-    """The work one condition may cause, counted and not timed."""
+    """A limit on the work for one condition, in steps rather than seconds."""
 
     spent: int = 0
 
@@ -93,28 +93,35 @@ class Budget:
 
 @dataclass
 class Reader:
+    """Look up quantities in facts.
+
+    is_open : as for evaluation.compare
+    takes_stated : include bounds and printed ratios, which the text only states
+    leaves_out_own : exclude values that were derived from a statement of the compared ratio itself
+    """
+
     facts: PublishedFacts
-    is_open: bool  # everybody else's facts: whatever can be compared, and lists tell which of two is faster
-    takes_stated: bool = False  # also what the text only states: bounds and printed ratios
-    leaves_out_own: bool = False  # nothing that says the compared thing itself in other words
+    is_open: bool
+    takes_stated: bool = False
+    leaves_out_own: bool = False
     budget: Budget = field(default_factory=Budget)
 
     def values(self, what: Quantity, where: Coordinates) -> list[Value]:
-        """Return every value of the quantity. `where` are the coordinates that its condition holds equal."""
+        """Return every value of the quantity. where : coordinates that its condition fixes"""
         match what:
             case Aggregate(how=how):
                 parts = [self.values(placed(what.of, part), where) for part in what.parts()]
-                # The best of those present is still a best; a sum needs every part.
-                joined = self.joined(parts, where_present=self.is_open and how in ("max", "min"))
+                # A best of the present values is meaningful; a sum needs every part.
+                joined = self.join(parts, where_present=self.is_open and how in ("max", "min"))
                 return [
-                    combined(at, values, lambda *spans: Span(*map(_AGGREGATES[how], zip(*spans, strict=True))))
+                    combine(at, values, lambda *spans: Span(*map(_AGGREGATES[how], zip(*spans, strict=True))))
                     for at, values in joined
                 ]
             case Rank():
-                duels = [self.divided(Throughput(rival), Throughput(what.subject), where) for rival in what.rivals]
-                return [combined(at, values, _rank) for at, values in self.joined(duels, where_present=self.is_open)]
+                duels = [self.ratios_of(Throughput(rival), Throughput(what.subject), where) for rival in what.rivals]
+                return [combine(at, values, _rank) for at, values in self.join(duels, where_present=self.is_open)]
             case Ratio():
-                return self.divided(placed(what.upper, what.at), placed(what.lower, what.at), where)
+                return self.ratios_of(placed(what.upper, what.at), placed(what.lower, what.at), where)
             case Listed():
                 return self._values_from_lists(what, where)
             case Limit():
@@ -125,14 +132,14 @@ class Reader:
                 return self._numbers(what.at, where) + levels
 
     def _numbers(self, named: Coordinates, where: Coordinates) -> list[Value]:
-        """Return the numbers at these coordinates."""
+        """Return the numbers at these coordinates as values."""
         is_native = {**where, **named}.get("hypervisor") == NATIVE
         if is_native:
             where = {name: value for name, value in where.items() if name in (*_AXES_OF_NATIVE, "hypervisor")}
-        wanted = _file_systems({**where, **named})
-        rows = self.facts.numbers_at(*(wanted.get(name, ANY) for name in CHOSEN_BY))
+        wanted = _resolve_file_system({**where, **named})
+        rows = self.facts.numbers_at(*(wanted.get(name, ANY) for name in LOOKUP_AXES))
         open_axes = _open_axes(named, _AXES_OF_NATIVE if is_native else AXES_OF_A_NUMBER)
-        self.budget.spend(1 + len(rows) // LOOKED_AT)
+        self.budget.spend(1 + len(rows) // ROWS_A_STEP)
         return [
             Value(
                 {axis: row.at[axis] for axis in open_axes},
@@ -154,16 +161,16 @@ class Reader:
         return value in (ANY, at.get(name))
 
     def _levels(self, named: Coordinates, where: Coordinates) -> list[Value]:
-        """Return places in lists as if they were numbers: they tell which is faster and not by how much."""
+        """Return places in lists as values of which only the order matters."""
         if named.keys() & _NOT_IN_LISTS:
             return []
-        wanted = _file_systems({**where, **named})
+        wanted = _resolve_file_system({**where, **named})
         open_axes = _open_axes(named, _AXES_OF_A_FINDING)
-        self.budget.spend(1 + len(self.facts.findings) // LOOKED_AT)
+        self.budget.spend(1 + len(self.facts.findings) // ROWS_A_STEP)
         return [
             Value(
                 {"case_study": f.publication, **{axis: getattr(f, axis) for axis in open_axes}},
-                tuple(Span(p, p) for p in _points("level", f)),
+                tuple(Span(p, p) for p in _points_of("level", f)),
                 (f.id,),
                 frozenset({Basis.LISTED}),
                 (f.publication, f.workload, f.hypervisor),
@@ -175,50 +182,51 @@ class Reader:
         ]
 
     def _values_from_lists(self, what: Listed, where: Coordinates) -> list[Value]:
-        """Count the findings at these coordinates that are on a list, or add up their points; [] without findings."""
-        self.budget.spend(1 + len(self.facts.findings) // LOOKED_AT)
-        wanted = _file_systems({**where, **what.at})
+        """Return the number of findings at these coordinates on a list, or their points; [] without findings."""
+        self.budget.spend(1 + len(self.facts.findings) // ROWS_A_STEP)
+        wanted = _resolve_file_system({**where, **what.at})
         source = str(wanted.pop("source", None) or "")
         listed = [f for f in self.facts.findings if _finding_fits(f, wanted)]
         if not listed:
             return []
-        points = [_points(what.name, finding, source) for finding in listed]
+        points = [_points_of(what.name, finding, source) for finding in listed]
         readings = tuple(Span(total, total) for total in map(sum, zip(*points, strict=True)))
         at = {coordinate: value for coordinate, value in where.items() if coordinate not in what.at}
         return [Value(at, readings, tuple(f.id for f in listed), frozenset({Basis.LISTED}))]
 
-    def divided(self, upper: Quantity, lower: Quantity, where: Coordinates) -> list[Value]:
-        """Return ratios inside fair-play groups, made narrower by what the text states of them, if asked for."""
+    def ratios_of(self, upper: Quantity, lower: Quantity, where: Coordinates) -> list[Value]:
+        """Return ratios within fair-play groups, with takes_stated narrowed by those that the text states."""
         ratios = [
-            _without_group(combined(at, [a, b], _level_ratio if a.is_level else span_ratio))
-            for at, (a, b) in self.joined([self.values(upper, where), self.values(lower, where)])
-            if not (a.fair and len(a.evidence) == 1 and a.evidence == b.evidence)  # the best and the weakest of one
+            _without_group(combine(at, [a, b], _level_ratio if a.is_level else span_ratio))
+            for at, (a, b) in self.join([self.values(upper, where), self.values(lower, where)])
+            if not (a.fair and len(a.evidence) == 1 and a.evidence == b.evidence)  # the same value on both sides
         ]
         if not (self.takes_stated or self.leaves_out_own):
             return ratios
         stated, own = self._printed(upper, lower, where)
         if self.leaves_out_own:
             has_limit = isinstance(upper, Limit) or isinstance(lower, Limit)
-            ratios = [ratio for ratio in ratios if not _is_own(ratio, own, has_limit)]
+            ratios = [ratio for ratio in ratios if not _repeats_statement(ratio, own, has_limit)]
         if not self.takes_stated:
             return ratios
         self.budget.spend(len(ratios) * len(stated))
-        narrowed = [_narrowed(ratio, [s for s in stated if _agree(ratio.at, s.at)]) for ratio in ratios]
-        return narrowed + [s for s in stated if not any(_agree(ratio.at, s.at) for ratio in ratios)]
+        narrowed = [_narrow(ratio, [s for s in stated if _is_compatible(ratio.at, s.at)]) for ratio in ratios]
+        return narrowed + [s for s in stated if not any(_is_compatible(ratio.at, s.at) for ratio in ratios)]
 
     def _printed(self, a: Quantity, b: Quantity, where: Coordinates) -> tuple[list[Value], list[Coordinates]]:
-        """Return what printed ratios say of two hypervisors, directly or by way of a third.
+        """Return ratios of two hypervisors from printed ratios, directly or through a third hypervisor.
 
-        Also the places that have a ratio of these two: there the third is needed where what is its own is left out.
+        The second list has the coordinates at which the ratio itself is printed; with leaves_out_own the first has
+        only those through a third there.
         """
         if not (isinstance(a, Throughput) and isinstance(b, Throughput)):
             return [], []
         ends = a.at.get("hypervisor"), b.at.get("hypervisor")
-        asked = {**where, **b.at, **a.at}
+        named = {**where, **b.at, **a.at}
         counts = {
             side.at.get("vm_count", where.get("vm_count")) for side in (a, b) if side.at.get("hypervisor") != NATIVE
         }
-        if None in ends or len(counts) != 1 or asked.keys() - {"hypervisor", "vm_count", "workload", "case_study"}:
+        if None in ends or len(counts) != 1 or named.keys() - {"hypervisor", "vm_count", "workload", "case_study"}:
             return [], []
         (count,) = counts
         printed: list[Value] = []
@@ -227,8 +235,8 @@ class Reader:
         for (case_study, workload, n), ratios in self.facts.printed.items():
             last = self.facts.last_count.get(case_study)
             if not (
-                asked.get("case_study", ANY) in (ANY, case_study)
-                and asked.get("workload", ANY) in (ANY, workload)
+                named.get("case_study", ANY) in (ANY, case_study)
+                and named.get("workload", ANY) in (ANY, workload)
                 and (count in (None, ANY, n) or (count == LAST and n == last))
             ):
                 continue
@@ -241,45 +249,45 @@ class Reader:
             if ends in edges and not self.leaves_out_own:
                 spans, evidence = [edges[ends][0]], [edges[ends][1]]
             else:
-                ways = [
+                paths = [
                     (first, second)
                     for (x, third), first in edges.items()
                     if x == ends[0]
                     if (second := edges.get((third, str(ends[1]))))
                 ]
-                spans = [Span(x.low * y.low, x.high * y.high) for (x, _), (y, _) in ways]
-                evidence = [name for way in ways for _, name in way]
+                spans = [Span(x.low * y.low, x.high * y.high) for (x, _), (y, _) in paths]
+                evidence = [name for path in paths for _, name in path]
             if spans:
                 span = Span(max(s.low for s in spans), min(s.high for s in spans))
                 basis = Basis.STATED if len(set(evidence)) == 1 else Basis.DERIVED
                 printed.append(Value(at, (span,), tuple(dict.fromkeys(evidence)), frozenset({basis})))
         return printed, own
 
-    def joined(
+    def join(
         self, relations: list[list[Value]], *, where_present: bool = False
     ) -> Iterator[tuple[Mapping[str, Any], list[Value]]]:
-        """Yield each combination of one value of every relation that agrees in what they leave open.
+        """Yield each combination of one value of every relation that agrees in coordinates, with these.
 
-        where_present : a value of a relation may be missing: the best of those there are
+        where_present : also yield combinations that lack values of some relations
         """
         rows = [(value, [value]) for value in relations[0]]
         for relation in relations[1:]:
-            index, met, longer = _Index(relation, self.budget), set(), []
+            index, joined_ids, longer = _Index(relation, self.budget), set(), []
             for value, values in rows:
-                others = index.agreeing(value)
-                met |= set(map(id, others))
+                others = index.find_agreeing(value)
+                joined_ids |= set(map(id, others))
                 self.budget.spend((1 + len(others)) * len(values))
-                longer += [(_meet(value, other), [*values, other]) for other in others]
+                longer += [(_merge(value, other), [*values, other]) for other in others]
                 if where_present and not others:
                     longer.append((value, values))
             rows = longer
             if where_present:
-                rows += [(value, [value]) for value in relation if id(value) not in met]
+                rows += [(value, [value]) for value in relation if id(value) not in joined_ids]
         return ((value.at, values) for value, values in rows)
 
 
 class _Index:
-    """Finds the values of a relation that agree with another value, without trying them all."""
+    """An index of a relation by coordinates, to find the values that agree with another one."""
 
     def __init__(self, relation: list[Value], budget: Budget) -> None:
         self.budget = budget
@@ -288,7 +296,7 @@ class _Index:
             self.by_axes.setdefault(frozenset(value.at), []).append(value)
         self.tables: dict[_Key, dict[_Key, list[Value]]] = {}
 
-    def agreeing(self, value: Value) -> list[Value]:
+    def find_agreeing(self, value: Value) -> list[Value]:
         others: list[Value] = []
         for axes, rows in self.by_axes.items():
             common = tuple(sorted(axes & value.at.keys()))
@@ -307,7 +315,7 @@ class _Index:
             and (None in (value.fair, other.fair) or value.fair == other.fair)
             and len({hypervisor for hypervisor, *_ in value.along | other.along}) == len(value.along | other.along)
         ]
-        # Prefer those that are equal also in what may come along with a hypervisor.
+        # Prefer those that also agree in host_fs, virtualisation and medium, which may differ with a hypervisor.
         surroundings = {along[1:] for along in value.along}
         alike = [other for other in others if {along[1:] for along in other.along} <= surroundings]
         return alike or others
@@ -316,8 +324,8 @@ class _Index:
 # Coordinates
 
 
-def _file_systems(where: Coordinates) -> dict[str, Scalar]:
-    """Return the coordinates with `fs` and `side` as the one they mean."""
+def _resolve_file_system(where: Coordinates) -> dict[str, Scalar]:
+    """Return the coordinates with `fs` and `side` replaced by guest_fs or host_fs."""
     wanted = {name: value for name, value in where.items() if name not in ("fs", "side")}
     if "side" in where and "fs" in where:
         wanted[f"{where['side']}_fs"] = where["fs"]
@@ -330,23 +338,23 @@ def _open_axes(named: Coordinates, axes: tuple[str, ...]) -> list[str]:
 
 
 def _along(at: Mapping[str, Any], named: Coordinates, open_axes: list[str]) -> frozenset[_Key]:
-    """Return the hypervisor with what came along: a host file system may differ under another hypervisor only."""
+    """Return the hypervisor with its surroundings, which may differ between hypervisors but not within one."""
     if "hypervisor" in open_axes or named.keys() & {"host_fs", "pair"} or at["hypervisor"] == NATIVE:
         return frozenset()
     return frozenset({(at["hypervisor"], at["host_fs"], at.get("virtualisation"), at.get("medium"))})
 
 
-def _agree(a: Mapping[str, Any], b: Mapping[str, Any]) -> bool:
+def _is_compatible(a: Mapping[str, Any], b: Mapping[str, Any]) -> bool:
     return all(b[name] == value for name, value in a.items() if name in b)
 
 
-def _meet(value: Value, other: Value) -> Value:
+def _merge(value: Value, other: Value) -> Value:
     along = value.along | other.along
     return replace(value, at={**value.at, **other.at}, fair=value.fair or other.fair, along=along)
 
 
 def _without_group(value: Value) -> Value:
-    """Drop the fair-play group of a ratio: it has no unit, so it may stand beside one of another case study."""
+    """Drop the fair-play group of a ratio: without a unit it is comparable across case studies."""
     at = dict(value.at)
     if "workload" not in at or "case_study" not in at:
         at = {name: coordinate for name, coordinate in at.items() if name not in ("variant", "machine", "medium")}
@@ -363,16 +371,18 @@ def _basis(row: Number) -> str:
     return Basis.DERIVED if row.id.startswith("derived") else Basis.MEASURED
 
 
-def _is_own(ratio: Value, printed: list[Coordinates], has_limit: bool) -> bool:
-    """Tell whether a ratio only says again what the text says of these two: by a value that was derived from the ratio
-    printed of them, or by a bound, against the limit that it was read from."""
+def _repeats_statement(ratio: Value, printed: list[Coordinates], has_limit: bool) -> bool:
+    """Tell whether a ratio repeats a statement of the text, and so is no evidence for it.
+
+    It does if it uses a value derived from the printed ratio of the same two, or compares a bound with its own limit.
+    """
     if has_limit:
         return Basis.STATED in ratio.bases
-    return not ratio.bases <= {Basis.MEASURED} and any(_agree(ratio.at, at) for at in printed)
+    return not ratio.bases <= {Basis.MEASURED} and any(_is_compatible(ratio.at, at) for at in printed)
 
 
-def _narrowed(value: Value, stated: list[Value]) -> Value:
-    """Return the part of a span that statements leave; where they leave none, both stand as readings."""
+def _narrow(value: Value, stated: list[Value]) -> Value:
+    """Intersect the span with statements; where the intersection is empty, both become readings."""
     for other in stated:
         span = other.readings[0]
         parts = [Span(max(r.low, span.low), min(r.high, span.high)) for r in value.readings]
@@ -388,8 +398,8 @@ def _finding_fits(finding: Finding, wanted: Coordinates) -> bool:
     return all(value in (ANY, at[name]) for name, value in wanted.items() if name in at)
 
 
-def _points(name: str, finding: Finding, source: str = "") -> list[int]:
-    """Return the points of one finding, by its text and by its table: two readings, where no source is named."""
+def _points_of(name: str, finding: Finding, source: str = "") -> list[int]:
+    """Return the points of one finding by its text and by its table, or only by the named source."""
     points = []
     for read in (source,) if source else ("text", "table"):
         place = {"worst": -1, "unlisted": 0, "best": 1}[getattr(finding, read)]
@@ -407,8 +417,8 @@ def _points(name: str, finding: Finding, source: str = "") -> list[int]:
 # Spans
 
 
-def combined(at: Mapping[str, Any], values: list[Value], how: Callable[..., Span]) -> Value:
-    """Combine values reading by reading: a scan was read twice, a text and its table once each."""
+def combine(at: Mapping[str, Any], values: list[Value], how: Callable[..., Span]) -> Value:
+    """Combine values reading by reading; how : of one span from each. Single readings are repeated."""
     count = max(len(value.readings) for value in values)
     readings = [value.readings * (count if len(value.readings) == 1 else 1) for value in values]
     return Value(
@@ -432,7 +442,7 @@ def span_difference(a: Span, b: Span) -> Span:
 
 def _quotient(a: float, b: float) -> float:
     if a == b:
-        return 1.0  # two empty lists are equally long
+        return 1.0  # also 0 / 0, of two empty lists
     if b == inf:
         return 0.0
     return a / b if b else inf
@@ -447,7 +457,7 @@ def _level_ratio(a: Span, b: Span) -> Span:
 
 
 def _rank(*ratios: Span) -> Span:
-    """Return 1 and the number of rivals that are faster, from their ratios to the subject; equal ones share a rank."""
+    """Return the rank, 1 + the number of faster rivals, from their ratios to the subject; equal ones share a rank."""
     ahead = sum(ratio.low > 1 + EQUAL for ratio in ratios)
     maybe = sum(ratio.low <= 1 + EQUAL < ratio.high for ratio in ratios)
     return Span(1 + ahead, 1 + ahead + maybe)

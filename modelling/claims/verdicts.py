@@ -1,4 +1,4 @@
-"""Judges claims and hypotheses by the published facts, and keeps the result."""
+"""Judge claims and hypotheses by the published facts, and store the result."""
 
 import hashlib
 import json
@@ -30,9 +30,9 @@ from .facts import PublishedFacts
 logger = logging.getLogger(__name__)
 
 JOB = "recompute_claims"
-_AS_OF_SECONDS = 3600  # that verdicts of an earlier revision stay in memory
-_RULES_DIGITS = 16  # of a digest, that are the same in all rows judged by the same rules
-KEPT = 500  # comparisons and ids a row keeps; its counts are of all
+_AS_OF_SECONDS = 3600  # for which verdicts of an earlier revision are cached
+_RULES_DIGITS = 16  # leading digits of a digest that depend on the rules alone
+MOST_STORED = 500  # comparisons and ids in a row; its counts are of all
 KINDS_OF_EVIDENCE = {
     "measurement": "measurements",
     "derived": "derived_values",
@@ -43,9 +43,10 @@ KINDS_OF_EVIDENCE = {
 
 @dataclass(frozen=True)
 class _Question:
-    """A claim, asked of its own paper or of everybody else.
+    """A claim to be judged by its own paper or by everybody else.
 
-    condition : or the error that its check has; about : the case studies whose facts, or all but whose, decide it
+    condition : or the error in its check
+    about : the case studies whose facts decide it; for scope OTHERS those whose facts do not
     """
 
     claim: Claim
@@ -58,28 +59,28 @@ class _Question:
         return self.scope == ClaimVerdict.Scope.OTHERS
 
     def digest(self, facts: PublishedFacts) -> str:
-        """Return a digest of the rules, the condition and all facts that may decide it."""
+        """Return a digest of the rules, the condition and all facts that can change the verdict."""
         if isinstance(self.condition, CheckError | Untestable):
             return _digest(self.condition)
         evidence = facts.digest(self.about, workloads_of(self.condition), others=self.is_open)
-        return _digest(self.condition, _labels(self.claim.checks, facts), evidence)
+        return _digest(self.condition, _labels_in(self.claim.checks, facts), evidence)
 
 
 def recompute() -> None:
-    """Judge each claim and each hypothesis whose evidence or rules changed, and keep the verdicts.
+    """Judge each claim and each hypothesis whose evidence or rules changed, and store the verdicts.
 
-    Nothing is kept where a publication came in between: it asks for another round itself.
+    Nothing is stored if something was published meanwhile, because that enqueues another run.
     """
     revision, facts = counts.revision(), gather.read_facts()
     rows = {(row.claim_id, row.scope): row for row in ClaimVerdict.objects.only("claim", "scope", "asked")}
-    asked, unchanged = [], []
+    changed, unchanged = [], []
     for question in _questions(visible.claims()):
         digest, row = question.digest(facts), rows.get((question.claim.pk, question.scope.value))
         if row and row.asked == digest:
             unchanged.append(row.pk)
         else:
-            asked.append((question, digest))
-    verdicts = list(_judge(asked, facts, revision))
+            changed.append((question, digest))
+    verdicts = list(_judge(changed, facts, revision))
     digests = {study.source: _score_digest(study) for study in facts.studies}
     scores = {row.pk: row for row in HypothesisScore.objects.only("source", "asked")}
     unchanged_scores = [pk for pk, row in scores.items() if digests.get(row.source) == row.asked]
@@ -100,7 +101,7 @@ def recompute() -> None:
 
 
 def renew() -> None:
-    """Judge anew in the background; at once if there are no verdicts to show meanwhile."""
+    """Judge again in the background, or at once if there are no verdicts to show meanwhile."""
     if ClaimVerdict.objects.exists():
         jobs.enqueue_once(JOB)
     elif visible.claims().exists():
@@ -108,7 +109,7 @@ def renew() -> None:
 
 
 def look_after() -> None:
-    """Ask again for verdicts that are behind, whatever became of the job that was to renew them."""
+    """Enqueue the job again if verdicts are out of date, in case an earlier job was lost."""
     oldest = ClaimVerdict.objects.aggregate(first=Min("revision"))["first"]
     other_rules = ClaimVerdict.objects.exclude(asked__startswith=_rules())
     if oldest is not None and (oldest < counts.revision() or other_rules.exists()):
@@ -116,9 +117,9 @@ def look_after() -> None:
 
 
 def verdicts_as_of(revision: int) -> dict[tuple[int, str], ClaimVerdict]:
-    """Judge by what counted at an earlier revision: (claim, scope) to its verdict, kept in memory for a while.
+    """Judge by the evidence of an earlier revision: (claim, scope) to its verdict, cached.
 
-    Claims that came with a later publication are not among them.
+    Claims of a later publication are left out.
     """
 
     def judge() -> dict[tuple[int, str], ClaimVerdict]:
@@ -133,7 +134,7 @@ def verdicts_as_of(revision: int) -> dict[tuple[int, str], ClaimVerdict]:
 
 
 def _questions(claims: QuerySet[Claim]) -> Iterator[_Question]:
-    """Yield what each claim asks of its own case studies, and of all others."""
+    """Yield two questions a claim: of its own case studies, and of all others."""
     for claim in claims.select_related("publication").prefetch_related("case_studies", "publication__case_studies"):
         paper = frozenset(row.slug for row in claim.case_studies.all() or claim.publication.case_studies.all())
         own, others = ClaimVerdict.Scope.OWN, ClaimVerdict.Scope.OTHERS
@@ -147,10 +148,10 @@ def _questions(claims: QuerySet[Claim]) -> Iterator[_Question]:
         yield _Question(claim, others, checks.others, about | paper)
 
 
-def _judge(asked: Iterable[tuple[_Question, str]], facts: PublishedFacts, revision: int) -> Iterator[ClaimVerdict]:
-    """Yield the verdict on each question. asked : with their digests"""
-    facts_of = lru_cache(maxsize=8)(lambda case_studies, others: facts.of(case_studies, others=others))
-    for question, digest in asked:
+def _judge(questions: Iterable[tuple[_Question, str]], facts: PublishedFacts, revision: int) -> Iterator[ClaimVerdict]:
+    """Yield the verdict on each question. questions : with their digests"""
+    facts_of = lru_cache(maxsize=8)(lambda case_studies, others: facts.of_studies(case_studies, others=others))
+    for question, digest in questions:
         try:
             if isinstance(question.condition, CheckError):
                 raise question.condition
@@ -158,7 +159,7 @@ def _judge(asked: Iterable[tuple[_Question, str]], facts: PublishedFacts, revisi
         except CheckError as error:
             logger.warning("undecidable check claim=%s scope=%s reason=%s", question.claim.code, question.scope, error)
             judged = Verdict("untestable", f"Its check cannot be decided: {error}.")
-        # the claim by its key alone, so that verdicts kept in memory (verdicts_as_of) hold no claims
+        # the key of the claim alone, so that cached verdicts (verdicts_as_of) hold no claims
         key = {"claim_id": question.claim.pk, "scope": question.scope.value}
         yield ClaimVerdict(**key, verdict=judged.verdict, **_columns(judged, revision, digest))
 
@@ -172,7 +173,7 @@ def _score(facts: PublishedFacts, digests: Mapping[str, str], revision: int) -> 
 
 def _columns(judged: Verdict, revision: int, digest: str) -> dict[str, Any]:
     evidence: dict[str, list[int]] = {name: [] for name in KINDS_OF_EVIDENCE.values()}
-    for name in judged.evidence[:KEPT]:
+    for name in judged.evidence[:MOST_STORED]:
         kind, _, pk = name.partition(":")
         evidence[KINDS_OF_EVIDENCE[kind]].append(int(pk))
     return {
@@ -182,7 +183,7 @@ def _columns(judged: Verdict, revision: int, digest: str) -> dict[str, Any]:
         "reason": judged.reason,
         "basis": judged.basis,
         "evidence": {name: sorted(ids) for name, ids in evidence.items()},
-        "comparisons": [[c.state, c.say()] for c in judged.comparisons[:KEPT]],
+        "comparisons": [[c.state, c.say()] for c in judged.comparisons[:MOST_STORED]],
         "revision": revision,
         "asked": digest,
     }
@@ -191,11 +192,11 @@ def _columns(judged: Verdict, revision: int, digest: str) -> dict[str, Any]:
 def _score_digest(study: PublishedFacts) -> str:
     """Return a digest of the rules and of all facts of one source."""
     conditions = [hypothesis.condition for hypothesis in hypotheses.HYPOTHESES]
-    return _digest(_labels(conditions, study), study.digest((), None, others=True))
+    return _digest(_labels_in(conditions, study), study.digest((), None, others=True))
 
 
-def _labels(condition: Any, facts: PublishedFacts) -> list[str | None]:
-    """Return the labels of all names in a condition as JSON: they stand in its reason, whatever the facts have."""
+def _labels_in(condition: Any, facts: PublishedFacts) -> list[str | None]:
+    """Return the labels of all names in a condition, as the reason of the verdict shows them."""
     names = re.findall(r'"([^"]+)"', json.dumps(condition))
     return [facts.labels.get(slug) for name in names for slug in (name, *name.split("-on-"))]
 
@@ -205,6 +206,6 @@ def _digest(*parts: object) -> str:
 
 
 def _rules() -> str:
-    """Return the beginning of the digests of all that is judged by today's rules."""
+    """Return the leading digits of all digests made by the current rules."""
     rules = [__version__, settings.KDB_DEFAULT_COEFFICIENT_OF_VARIATION]
     return hashlib.sha256(json.dumps(rules).encode()).hexdigest()[:_RULES_DIGITS]

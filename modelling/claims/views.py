@@ -1,4 +1,4 @@
-"""The papers' claims and predictions as pages."""
+"""Show the papers' claims and predictions."""
 
 import json
 from typing import Any
@@ -18,26 +18,26 @@ from modelling.models import ClaimVerdict
 from . import pages as claim_pages
 from .forms import ClaimFilter
 
-_KEPT_SECONDS = 60
+_CACHE_SECONDS = 60
 KINDS = [(kind.value, kind.label) for kind in ClaimVerdict.Kind]
 
 
 @require_safe
 def claim_papers(request: HttpRequest) -> HttpResponse:
-    """Show how many claims of each paper got which verdict: the same for all until something is published or judged."""
+    """Show how many claims of each paper got which verdict; cached for all until something is published or judged."""
 
-    def rendered() -> str:
+    def render_papers() -> str:
         return render_to_string("modelling/_claim_papers.html", {"papers": claim_pages.papers(), "kinds": KINDS})
 
     key = f"modelling.claims:{counts.revision()}:{claim_pages.judged_at()}"
-    content: Any = caches["bodies"].get_or_set(key, rendered, _KEPT_SECONDS)
+    content: Any = caches["bodies"].get_or_set(key, render_papers, _CACHE_SECONDS)
     return render(request, "modelling/claim_papers.html", {"content": content})
 
 
 @require_safe
 @varies_for_htmx
 def claims_of_paper(request: HttpRequest, slug: str) -> HttpResponse:
-    """Show the claims of one paper, filtered by what the address says."""
+    """Show the claims of one paper, filtered by the query string."""
     publication = get_object_or_404(visible.publications(), slug=slug)
     form = ClaimFilter(request.GET)
     lines = claim_pages.claims_of(publication, form.cleaned_data) if form.is_valid() else []

@@ -1,4 +1,4 @@
-"""Effects and the spread between laboratories with its uncertainty, integrated out. No Django.
+"""Estimate effects with the spread between laboratories integrated out. No Django.
 
 Trials as in modelling.estimation.network; flat prior on the effects of a connected part; one common tau, the standard
 deviation of contrasts between laboratories (arms of a trial correlated by one half), with a half-normal prior.
@@ -24,8 +24,8 @@ from .network import EvidenceError, Fit, Trial, Weighted, check_finite, fit
 
 _NODES = 96  # values of tau
 _MANY = 30  # treatments
-AT_ONCE = 200_000  # cells of an array that is made for a sum: what a cache holds
-_CENTRAL = (0.15865525393145707, 0.8413447460685429)  # of a normal distribution: one standard deviation
+AT_ONCE = 200_000  # cells of a temporary array, so that it fits into a processor's cache
+_CENTRAL = (0.15865525393145707, 0.8413447460685429)  # a normal distribution's mean -+ one standard deviation
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Posterior:
     extras[t].
 
     weights : (T,) of sum one; means : (T, n); covariances, extras : (T, n, n)
-    Raises NotEstimated where a number of them is none.
+    Raises NotEstimated where one of the numbers is not finite.
     """
 
     treatments: tuple[str, ...]
@@ -59,8 +59,10 @@ class Posterior:
         return np.sqrt(self._variances())
 
     def predictive_errors(self) -> np.ndarray:
-        """Return (n, n): half the width of the central 68 % of the difference that a new laboratory will see; tails as
-        long as laboratories have leave no finite standard deviation."""
+        """Return (n, n) half widths of the central 68 % of the difference in a new laboratory.
+
+        The predictive distribution's tails are so heavy that it has no finite standard deviation.
+        """
         errors = np.zeros((len(self.treatments),) * 2)
         i, j = np.triu_indices(len(self.treatments), 1)
         low, high = self.predictive_quantiles(i, j, _CENTRAL).T
@@ -82,8 +84,7 @@ class Posterior:
         return np.maximum(np.tensordot(self.weights, inner + (apart - mean) ** 2, 1), 0.0)
 
     def differences(self, first: np.ndarray, second: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return (p, T) means and variances of the contrasts first[p] - second[p] in each component, and what a new
-        laboratory adds to the variances."""
+        """Return (p, T) means, variances, and extra variances in a new laboratory, of first[p] - second[p]."""
         means = (self.means[:, first] - self.means[:, second]).T
         return means, *(
             np.maximum(own[:, first, first] + own[:, second, second] - 2 * own[:, first, second], 0.0).T
@@ -157,8 +158,7 @@ class Posterior:
         return forecast(self.weights, self.means, self.covariances + self.extras, margin)
 
     def loss_quantile(self, place: int, probability: float) -> float:
-        """Return the loss, a share of the best's value, that the treatment at a place stays below with a probability in
-        a new laboratory; on a fixed point set."""
+        """Return a quantile of a treatment's loss in a new laboratory, a share of the best's value; on fixed points."""
         size = len(self.treatments)
         uniform, normal = _points(size)
         node = np.minimum(np.searchsorted(np.cumsum(self.weights), uniform), len(self.weights) - 1)
@@ -182,7 +182,7 @@ class Mixture:
 
     @property
     def deviation(self) -> float:
-        """Return half the width of the central 68 %: tails as long as these have no finite standard deviation."""
+        """Return half the width of the central 68 %, as heavy tails have no finite standard deviation."""
         return (self.quantile(_CENTRAL[1]) - self.quantile(_CENTRAL[0])) / 2
 
     def below(self, value: float) -> float:
@@ -219,8 +219,8 @@ def forecast(weights: np.ndarray, means: np.ndarray, covariances: np.ndarray, ma
     size = means.shape[1]
     if size == 1:
         return Forecast(np.ones(1), np.zeros(1), np.zeros(1))
-    by_size = {2: _of_two, 3: _of_three}
-    return by_size.get(size, _of_many)(weights, means, covariances, margin)
+    by_size = {2: _forecast_two, 3: _forecast_three}
+    return by_size.get(size, _forecast_many)(weights, means, covariances, margin)
 
 
 # The posterior
@@ -231,25 +231,25 @@ def posterior(treatments: Sequence[str], trials: Sequence[Trial], tau_scale: flo
 
     tau_scale : of the half-normal prior on tau, > 0, ln ratio
 
-    Raises EvidenceError where the scale is none.
+    Raises EvidenceError where the scale is not a positive number.
     """
     if not (np.isfinite(tau_scale) and tau_scale > 0):
         raise EvidenceError(f"the scale of tau is {tau_scale}; a number above zero is needed")
     taus = tau_scale * np.geomspace(1e-4, 6.0, _NODES)
-    logs, means, covariances = zip(*(_given(tau**2, treatments, trials) for tau in taus), strict=True)
-    logs = np.array(logs) - (taus / tau_scale) ** 2 / 2 + np.log(taus)  # the prior, of ln tau
+    logs, means, covariances = zip(*(_given_tau(tau**2, treatments, trials) for tau in taus), strict=True)
+    logs = np.array(logs) - (taus / tau_scale) ** 2 / 2 + np.log(taus)  # the half-normal prior, as a density of ln tau
     weights = np.exp(logs - logs.max())
     extras = (taus**2 / 2)[:, None, None] * np.eye(len(treatments))
     return Posterior(tuple(treatments), weights / weights.sum(), np.array(means), np.array(covariances), extras)
 
 
-def _given(tau2: float, treatments: Sequence[str], trials: Sequence[Trial]) -> tuple[float, np.ndarray, np.ndarray]:
+def _given_tau(tau2: float, treatments: Sequence[str], trials: Sequence[Trial]) -> tuple[float, np.ndarray, np.ndarray]:
     """Return ln p(y | tau) up to a constant, and the means (n,) and covariance (n, n) of the effects given tau."""
     weighted = Weighted(trials, treatments, tau2)
     effects = fit(weighted)
-    shifted = weighted.laplacian + 1 / weighted.size  # one more eigenvalue, of one
+    shifted = weighted.laplacian + 1 / weighted.size  # adds an eigenvalue of one, so that it is invertible
     information = np.linalg.slogdet(shifted)[1]
-    spreads = np.log(weighted.total).sum() - np.log(weighted.weight).sum()  # ln pdet X of all trials, but for constants
+    spreads = np.log(weighted.total).sum() - np.log(weighted.weight).sum()  # ln pdet X of all trials, up to constants
     return -(spreads + information + weighted.unexplained(effects.effects)) / 2, effects.effects, effects.covariance
 
 
@@ -280,16 +280,16 @@ def quantiles(
     return quantile
 
 
-# What choosing one of them means in a new laboratory
+# Forecasts of choices
 
 
 def shortfall(mean: np.ndarray, deviation: np.ndarray, chance: np.ndarray) -> np.ndarray:
     """Return E[(1 - exp(x)) where x < 0] of x ~ N(mean, deviation²), with the chance of x < 0."""
-    mean = np.minimum(mean, 8 * deviation)  # beyond, nothing is left of it
+    mean = np.minimum(mean, 8 * deviation)  # beyond, the shortfall is 0
     return chance - np.exp(mean + deviation**2 / 2 + log_ndtr(-mean / deviation - deviation))
 
 
-def _of_two(weights: np.ndarray, means: np.ndarray, covariances: np.ndarray, margin: float) -> Forecast:
+def _forecast_two(weights: np.ndarray, means: np.ndarray, covariances: np.ndarray, margin: float) -> Forecast:
     lead = means[:, 0] - means[:, 1]
     deviation = np.sqrt(covariances[:, 0, 0] + covariances[:, 1, 1] - 2 * covariances[:, 0, 1])
     leads = np.stack([lead, -lead])
@@ -300,7 +300,7 @@ def _of_two(weights: np.ndarray, means: np.ndarray, covariances: np.ndarray, mar
     )
 
 
-def _of_three(weights: np.ndarray, means: np.ndarray, covariances: np.ndarray, margin: float) -> Forecast:
+def _forecast_three(weights: np.ndarray, means: np.ndarray, covariances: np.ndarray, margin: float) -> Forecast:
     """Forecast from probabilities that two jointly normal differences are both negative.
 
     With a, b the leads of the two others over i: i is best where both are below zero; it is not slower where both
@@ -348,11 +348,11 @@ def _both_below(limits: np.ndarray, covariances: np.ndarray) -> np.ndarray:
     return np.clip(probability - np.where(h * k < 0, 0.5, 0.0), 0.0, 1.0)
 
 
-def _of_many(weights: np.ndarray, means: np.ndarray, covariances: np.ndarray, margin: float) -> Forecast:
+def _forecast_many(weights: np.ndarray, means: np.ndarray, covariances: np.ndarray, margin: float) -> Forecast:
     """Forecast on a fixed set of points, spread over the values of tau by their weights.
 
-    At each point one entry's value is integrated out in closed form, given all others; so the estimate is smooth.
-    Entries are taken in the order of their means, which makes the result independent of how they are numbered.
+    At each point an entry's value is integrated out in closed form given all others, which makes the estimate smooth.
+    Entries are sorted by their means, which makes the result independent of their numbering.
     """
     from scipy.linalg.lapack import dtrtri  # slow to import
 
@@ -366,7 +366,7 @@ def _of_many(weights: np.ndarray, means: np.ndarray, covariances: np.ndarray, ma
     value, pulled, alone = np.empty_like(drawn), np.empty_like(drawn), np.empty_like(drawn)
     used, starts = np.unique(node[by_node], return_index=True)
     for t, start, end in zip(used, starts, [*starts[1:], len(node)], strict=True):
-        # A shift common to all entries changes nothing; some of it makes the covariance invertible.
+        # A common shift of all entries changes no difference, and makes the covariance invertible.
         covariance = covariances[t] + np.trace(covariances[t]) / size
         factor = np.linalg.cholesky(covariance + np.finfo(float).eps * np.trace(covariance) * np.eye(size))
         unfactor, _ = dtrtri(factor, lower=1)
@@ -387,10 +387,14 @@ def _of_many(weights: np.ndarray, means: np.ndarray, covariances: np.ndarray, ma
     return Forecast((best / best.sum())[back], (slower / len(node))[back], (loss / len(node))[back])
 
 
-@lru_cache(maxsize=8)
 def _points(size: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return a fixed point set: (N,) uniform numbers and (N, size) normal ones, by a scrambled Sobol sequence."""
-    from scipy.stats import qmc  # slow to import, and parts of up to three entries need no points
+    return sobol_points(size, 2**13 if size < _MANY else 2**12)
 
-    points = qmc.Sobol(size + 1, rng=np.random.default_rng(1)).random(2**13 if size < _MANY else 2**12)
+
+@lru_cache(maxsize=28)
+def sobol_points(size: int, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return (count,) uniform and (count, size) normal numbers, always the same, by a scrambled Sobol sequence."""
+    from scipy.stats import qmc  # slow to import, and up to three entries need no points
+
+    points = qmc.Sobol(size + 1, rng=np.random.default_rng(1)).random(count)
     return points[:, 0], ndtri(np.clip(points[:, 1:], 1e-12, 1 - 1e-12))  # ndtri is infinite at 0 and 1

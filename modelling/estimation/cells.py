@@ -1,7 +1,7 @@
-"""Turn evidence into the cells of the one model (modelling.estimation.hierarchy). No Django.
+"""Turn evidence into the cells of the model of modelling.estimation.hierarchy. No Django.
 
-Numbers give a cell for each arm that may be compared with another; a tier list gives one for each pair it names, from
-the normal approximation of its likelihood at its own mode, once, however many case studies it is said to hold for.
+Each arm that may be compared with another gives a cell. A tier list gives one for each pair it names, from the normal
+approximation of its likelihood at its mode; it counts once, however many case studies it is stated for.
 """
 
 import re
@@ -16,22 +16,22 @@ from kdb.host_storage import host_storage_parts
 from kdb.pairs import pair_key
 from kdb.units import METRICS, SPEEDS, THROUGHPUT
 from modelling.evidence.axes import Axis, entry_key, entry_parts
-from modelling.evidence.fairplay import ONE_QUANTITY, counted_once, in_metric, varies
+from modelling.evidence.fairplay import ONE_QUANTITY, convert_to_metric, deduplicate_work, varies
 
 from .arms import Spread, comparable_arms
 from .hierarchy import CHOICES
-from .hierarchy import COLUMNS as OF_MODEL
+from .hierarchy import COLUMNS as MODEL_COLUMNS
 from .ordinal import bradley_terry, from_tiers
 
-# Standard deviation that a number has besides where a clock, a cache or a limit looks like its cause, ln speed: as wide
-# as choices differ that make factors (the widest of hierarchy.KINDS).
+# Extra standard deviation of ln speed for numbers that a clock, a cache or a limit may have caused: as large as the
+# widest prior on effects of choices (hierarchy.KINDS).
 IMPLAUSIBLE = 0.5
-COLUMNS = (*OF_MODEL, "case_study", "configuration", "level", "outcome", "variance")
-# What is varied is a choice, so nothing of the disk's path is held equal: other differences are the residual's.
+COLUMNS = (*MODEL_COLUMNS, "case_study", "configuration", "level", "outcome", "variance")
+# Settings of the disk's path are choices, so they are not held equal; the residual takes up other differences.
 _CHOICES = Axis("choices", "Configuration", ("choices",), ("workload",), (*SETTINGS, "guest_access"))
 CONTAINER = "container"  # a virtualisation: shares the kernel and the caches of the host
-_WORKED_OUT = ("container", "pair", "copy_on_write", "networked", "flushed")
-_STATED = [*(name for name in CHOICES if name not in _WORKED_OUT), "virtualisation"]
+_DERIVED = ("container", "pair", "copy_on_write", "networked", "flushed")
+_STATED = [*(name for name in CHOICES if name not in _DERIVED), "virtualisation"]
 _OVER_NETWORK = {
     *("rbd", "rook", "longhorn", "vsan", "linstor", "s2d", "storpool", "cephfs", "glusterfs"),
     *("nfs", "iscsi", "nvme-tcp"),
@@ -39,27 +39,26 @@ _OVER_NETWORK = {
 _FLUSHED = {"directsync", "writethrough"}
 _COPIES = {"btrfs", "zfs", "openzfs", "bsd-zfs", "bcachefs"}  # file systems that never write in place, on either side
 _SYNCHRONOUS = {"varmail", "database"}  # loads that wait for the disk (docs/models/profiles.md)
-_READS = {"webserver", "vm-boot"}  # whose name does not say what they mostly do
-# A tier list's standing of a pair, from the text list and its outstanding marks.
+_READS = {"webserver", "vm-boot"}  # loads that mostly read, though their names do not say so
+# Standing of a pair by the tier that names it.
 _STANDING = {"best": 1.0, "unlisted": 0.0, "worst": -1.0}
 
 
 def measurement_cells(arms: pd.DataFrame, spread: Spread, metrics: Iterable[str] = SPEEDS) -> pd.DataFrame:
     """Return a cell for each arm that differs in a choice from one it may be compared with.
 
-    arms : as modelling.evidence.dataframes.arms gives them, with a column workload; of all these metrics, which say how
-        fast the same work is done
+    arms : as modelling.evidence.dataframes.arms gives them, with a column workload; of all these metrics of speed
     """
     rows = arms[arms["metric"].isin(list(metrics)) & (arms["virtualisation"] != "emulated")]
     if rows.empty:
         return pd.DataFrame(columns=COLUMNS)
-    rows = _one_quantity(rows.sort_values("workload", kind="stable"))
+    rows = _unify_quantity(rows.sort_values("workload", kind="stable"))
     made_of = pd.DataFrame(map(choices, rows[_STATED].to_dict("records")), index=rows.index, columns=list(CHOICES))
     named = rows.assign(choices=[repr(made) for made in made_of.itertuples(index=False, name=None)])
     compared = comparable_arms(named, _CHOICES, spread)
     workloads = compared["workload"].astype(str)
     signs = compared["metric"].map(lambda metric: METRICS[metric].direction).to_numpy(dtype=float)
-    told = made_of.loc[compared.index].assign(
+    stated = made_of.loc[compared.index].assign(
         load=[load_class(*load) for load in zip(workloads, compared["operation"].astype(str), strict=True)],
         storage=compared["storage"].astype(str),
         workload=workloads,
@@ -71,15 +70,15 @@ def measurement_cells(arms: pd.DataFrame, spread: Spread, metrics: Iterable[str]
         outcome=signs * compared["mean_log"].to_numpy(),
         variance=compared["arm_variance"] + IMPLAUSIBLE**2 * compared["is_implausible"].to_numpy(dtype=float),
     )
-    return told[list(COLUMNS)].reset_index(drop=True)
+    return stated[list(COLUMNS)].reset_index(drop=True)
 
 
-def _one_quantity(arms: pd.DataFrame) -> pd.DataFrame:
-    """Return the arms with one row for each piece of work, rates of one block size turned into throughput."""
-    turned = in_metric(arms, THROUGHPUT)
+def _unify_quantity(arms: pd.DataFrame) -> pd.DataFrame:
+    """Return one row for each piece of work, with rates of a known block size converted to throughput."""
+    turned = convert_to_metric(arms, THROUGHPUT)
     others = arms[~arms["metric"].isin(ONE_QUANTITY) | arms["block_size_bytes"].isna()]
     others = others[~others.index.isin(turned.index)]
-    return counted_once(pd.concat([turned, others]).sort_index()) if len(turned) else counted_once(arms)
+    return deduplicate_work(pd.concat([turned, others]).sort_index()) if len(turned) else deduplicate_work(arms)
 
 
 def tier_list_cells(findings: pd.DataFrame | None, axis: Axis, tier_scale: float, tier_doubt: float) -> pd.DataFrame:
@@ -100,19 +99,19 @@ def tier_list_cells(findings: pd.DataFrame | None, axis: Axis, tier_scale: float
             of_entry = tiers.drop_duplicates("entry").sort_values("entry").to_dict("records")
             for place, row in enumerate(of_entry):
                 context = {"workload": workload, "load": load_class(str(workload), ""), "storage": ""}
-                measured = {"level": -1 - level, "outcome": own.effects[place], "variance": variances[place]}
-                whose = {"laboratory": row["publication"], "group": row["research_groups"][0], "case_study": ""}
-                cells.append(choices(row) | context | measured | whose | {"configuration": -1 - place})
+                estimate = {"level": -1 - level, "outcome": own.effects[place], "variance": variances[place]}
+                source = {"laboratory": row["publication"], "group": row["research_groups"][0], "case_study": ""}
+                cells.append(choices(row) | context | estimate | source | {"configuration": -1 - place})
             level += 1
     return pd.DataFrame(cells, columns=COLUMNS)
 
 
 def scored_findings(findings: pd.DataFrame, axis: Axis) -> pd.DataFrame:
-    """Return the findings with the standing of each pair among those that agree in what the axis holds fixed.
+    """Return the findings that can be compared, with the standing of each entry in its tier list.
 
-    Adds the columns entry str; list int, the tier list the finding is part of; standing float, +2
-    outstanding among the best to -2 outstanding among the worst, the middle of both where text and
-    table disagree. Findings with nothing to be compared with are left out.
+    Adds the columns entry str; list int, the tier list the finding is part of; standing float, from +2 (outstanding
+    among the best) to -2 (outstanding among the worst), the mean of both where text and table disagree. Lists are
+    split by what the axis holds fixed.
     """
     if findings.empty or not set(axis.entry) <= {*findings}:
         return findings.iloc[:0].assign(entry=[], list=[], standing=[])
@@ -139,7 +138,7 @@ def choices(row: Mapping[str, object]) -> dict[str, str]:
 
 
 def entry_rows(axis: Axis, keys: Sequence[str], containers: Iterable[str], where: Mapping[str, str]) -> pd.DataFrame:
-    """Return the rows of an axis' entries as modelling.estimation.hierarchy.Fitted.posterior asks for them.
+    """Return the rows of an axis' entries for modelling.estimation.hierarchy.Fitted.posterior.
 
     containers : hypervisors that run containers; where : load, storage, workload and hypervisor, where it is known
     """
@@ -157,7 +156,7 @@ def entry_rows(axis: Axis, keys: Sequence[str], containers: Iterable[str], where
 
 
 def load_class(workload: str, operation: str) -> str:
-    """Return what a load does, by its name and its operation: the class in which choices have one effect."""
+    """Return the class of a load by its name and operation, "random read"; choices have one effect within a class."""
     words = f"{workload} {operation}".casefold()
     if not words.strip():
         return ""

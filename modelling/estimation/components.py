@@ -1,6 +1,6 @@
-"""Additive component model: what each component of a treatment adds, and what cannot be told apart.
+"""Fit the additive component model, and find components that cannot be told apart. No Django.
 
-No Django. The effect of a treatment is the sum of the effects of its components, theta = C beta.
+The effect of a treatment is the sum of the effects of its components, theta = C beta.
 Trials need not be connected: two parts of a network are joined where they share components.
 
 Source: Rücker, Petropoulou and Schwarzer 2020 (10.1002/bimj.201800167); docs/models/network.md.

@@ -1,4 +1,4 @@
-"""Finds the entries that a chain of comparisons joins. No Django."""
+"""Find the entries that a chain of comparisons joins. No Django."""
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -8,8 +8,8 @@ from scipy.sparse.csgraph import connected_components
 def connected(links: np.ndarray, *, strongly: bool = False) -> list[np.ndarray]:
     """Return the sets of indices that a square matrix of links joins, each ascending, largest first.
 
-    Any entry of `links` that is not zero off the diagonal joins its row and column; `strongly`
-    asks for a way back as well. Sets of equal size keep the order of their first index.
+    Any non-zero element of `links` joins its row and column; `strongly` requires a path back as well. Sets of equal
+    size are sorted by their first index.
     """
     kind = "strong" if strongly else "weak"
     count, label = connected_components(csr_array(links), directed=True, connection=kind)

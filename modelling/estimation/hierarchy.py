@@ -1,21 +1,21 @@
-"""The one model of speed behind every answer: what choices do in a laboratory that nobody has seen. No Django.
+"""Fit the hierarchical model of speed behind every answer: effects of choices in a new laboratory. No Django.
 
-A cell is what one laboratory measured of one configuration under one load; its outcome is ln speed. With the level of
-the cells it may be compared with, an effect of each of its choices, a residual of its configuration, its own residual
-and the error of its runs,
+A cell is what one laboratory measured of one configuration under one load; its outcome is ln speed. It is the sum of
+the level of comparable cells, an effect of each of its choices, a residual of its configuration, its own residual and
+the error of its runs:
 
     y = level + sum over choices of effect(choice) + configuration + residual + e
 
 The effect of a choice ("cache_mode=none") is a main effect plus deviations by what the load does, by the kind of disk
 and by the hypervisor, which all laboratories share; and inside a research group deviations by group, by laboratory, by
-workload in a laboratory and by level. All are normal, around zero but for what physics expects, with a scale for each
-kind of choice; a shared effect has a size of its own, and a research group a factor by which all that belongs to it is
-scaled: both give heavy tails (Student's t), so one extreme effect or group does not widen the rest.
+workload in a laboratory and by level. All are normal with mean zero, except for EXPECTED, and a scale for each kind of
+choice. A shared effect has a size of its own, and a research group a factor on all its deviations; both give heavy
+tails (Student's t), so that one extreme effect or group does not widen the others.
 
-Scales, factors and sizes come as draws (`Scales`), learnt from everything published by modelling.estimation.learning.
-Given a draw all is normal: what belongs to a group, or was measured by one alone, is summed out; the effects that
-several groups share are computed, and an answer is the mixture over draws. Leaving a group out, or asking what a
-laboratory among them would measure next, needs no other fit.
+Scales, factors and sizes are draws (`Scales`) that modelling.estimation.learning makes from everything published. Given
+a draw, all is normal: deviations of a group, and effects that one group alone measured, are integrated out; the effects
+that several groups share are computed, and an answer is the mixture over draws. One fit serves for leaving a group out,
+and for predicting what one of its laboratories would measure next.
 
 Sources: Gelman and Hill 2007, chapters 12 and 13 (shrinkage); Rasmussen and Williams 2006, equation 2.25 and section
 5.4.2 (leaving out); West 1987 (10.1093/biomet/74.3.646, Student's t as a mixture); docs/models/hierarchy.md.
@@ -37,8 +37,8 @@ from kdb.disk_path import SETTINGS
 from .bayes import Posterior
 from .network import check_finite
 
-# Kind of choice: scale of the half-normal prior on the standard deviations of its effects, ln ratio. Wide where caches
-# and networks come along and make factors, narrow where percents are usual.
+# Kind of choice to the scale of the half-normal prior on the standard deviation of its effects, ln ratio: wide where
+# caches and networks make differences of factors, narrow where differences are some percent.
 KINDS = {
     "hypervisor": 0.2,
     "container": 0.5,
@@ -54,23 +54,23 @@ KINDS = {
     "disk_bus": 0.2,
     "io_mode": 0.2,
     "allocation": 0.2,
-    "setting": 0.2,  # any other of the disk's path: too little is published of each to learn a scale from
+    "setting": 0.2,  # any other setting: too little is published of each to learn a scale
 }
 CHOICES = (*(kind for kind in KINDS if kind != "setting"), *(column for column in SETTINGS if column not in KINDS))
-# What physics says before anybody measured, ln ratio by effect; a prior and no wall. A write over the network waits for
-# it and for every replica (Weil et al. 2006, OSDI, section 5.2: Ceph; longhorn.io, concepts). One that is flushed waits
-# for the disk's own cache (QEMU, qemu(1): cache=directsync and writethrough).
+# Prior means by effect, ln ratio, from how systems work; evidence can overrule them. A write over the network waits for
+# it and for every replica (Weil et al. 2006, OSDI, section 5.2: Ceph; longhorn.io, concepts). A flushed one waits for
+# the disk's own cache (QEMU, qemu(1): cache=directsync and writethrough).
 EXPECTED = {
     "networked=yes": -0.5,
     **dict.fromkeys((f"flushed=yes load={load}" for load in ("synchronous", "random write", "sequential write")), -0.2),
 }
-# What effects deviate by wherever they are measured: context to its column. A hypervisor's own effect has no deviation
+# Contexts by which effects deviate in all laboratories, with their columns. A hypervisor's own effect does not deviate
 # by hypervisor.
 CONTEXTS = {"load": "load", "storage": "storage", "platform": "hypervisor"}
 _PLATFORMS = ("hypervisor", "container")
 COLUMNS = (*CHOICES, "load", "storage", "workload", "laboratory", "group")
 
-# What follows from a choice, and is asked of with it.
+# Choices that follow from a choice, and are always estimated together with it.
 _FOLLOWS = {
     "hypervisor": {"container"},
     "guest_fs": {"pair", "copy_on_write"},
@@ -89,37 +89,37 @@ NAMES = (
 )
 # Scales of the half-normal priors on NAMES: standard deviations of effects; multiples of them; of residuals.
 PRIORS = np.array([*KINDS.values()] * 3 + [1.0] * (len(CONTEXTS) + 1) + [0.2, 0.15])
-# A pair's own effect is of usual size: what is large and was seen on one host alone counts as the guest's.
+# Kinds without sizes: a large effect seen on one host only is attributed to the guest, not to the pair.
 USUAL = ("pair",)
-SIZES = 2.0  # degrees of freedom of the sizes of effects: most change little, a few everything
-# What a question is about may change more or less, and differ more or less between groups under its load, than its kind
-# usually does: two multipliers that its cells decide, standard deviations of the priors on their logarithms.
+SIZES = 2.0  # degrees of freedom of the sizes of effects: most are small, a few very large
+# Two multipliers for the choices of a question, estimated from its cells: of their effects, and of deviations between
+# groups under its load. Standard deviations of the priors on their logarithms.
 EFFECTS, DEVIATIONS = 0.7, 0.7
-SHARED = 0.6  # of what deviates in a research group, by all its laboratories
+SHARED = 0.6  # share of a research group's deviation that all its laboratories have in common
 PUBLISHED = Path(__file__).with_name("scales.json")
 _LEVEL = 100.0  # variance of levels: flat
-_LEAST = 1e-12  # variance of an effect, also where a draw has 0: below all others, and it has an inverse
-_CANDIDATES = 24  # factors that are tried for a group that no draw knows
-_GRID = np.linspace(-2.0, 2.0, 5)  # scores of either multiplier, all of which are tried
-_SWEEPS, _OTHERS = 2, 5  # how often draws move where a group is new, and out of how many factors
-_LARGE = 60  # cells of a group whose factor its own cells have settled
-_POINTS, _MOST_POINTS = 48, 192  # draws with multipliers, by how likely these are
-_WORK = 1.5e7  # of all points together: cubes of cells
-_BEYOND = 0.2  # of the points, by the prior alone
+_LEAST = 1e-12  # smallest variance of an effect, so that the prior is invertible
+_CANDIDATES = 24  # factors to try for a group that is not in the draws
+_GRID = np.linspace(-2.0, 2.0, 5)  # scores to try of either multiplier
+_SWEEPS, _OTHERS = 2, 5  # Gibbs sweeps where a group is new, and new candidates for a factor in each
+_LARGE = 60  # cells of a group from which on its factor is certain enough to be left as it is
+_POINTS, _MOST_POINTS = 48, 192  # least and largest number of draws with multipliers
+_WORK = 1.5e7  # operations of all points together: cubes of numbers of cells
+_BEYOND = 0.2  # share of the points drawn from the prior, so that no mode is missed
 MOST_KEPT = 8  # posteriors of one knowledge: some 10 MB each
-_HEAVIEST = 10.0  # weight of a draw, as a multiple of the median's
-# A new group's factor stands for intervals of its distribution that are narrow towards the tail.
+_HEAVIEST = 10.0  # largest weight of a draw, as a multiple of the median's
+# Quantiles that cut the distribution of a new group's factor into intervals, narrower towards the tail.
 _ENDS = np.array([0.0, 0.25, 0.5, 0.7, 0.83, 0.91, 0.96, 0.985, 1.0])
 
 
 @dataclass(frozen=True)
 class Scales:
-    """S draws of everything that is learnt.
+    """S draws of all learnt parameters.
 
     weights : (S,) of sum one; variances : (S, NAMES), squares of standard deviations and multiples
     freedom : (S,) degrees of freedom of the factors of research groups
     factors : research group to (S,) squares; sizes : name of a shared effect to (S,) squares
-    deviation : (S,) square by which all that belongs to a group is multiplied under the load that is asked for
+    deviation : (S,) squared multiplier of all deviations of groups under the load of the question
     """
 
     weights: np.ndarray
@@ -134,7 +134,7 @@ class Scales:
         return self.variances[:, NAMES.index(name)]
 
     def sizes_of(self, effects: Sequence[str]) -> np.ndarray:
-        """Return (S, effects) sizes; of effects that no draw knows by their distribution, the same of all."""
+        """Return (S, effects) sizes, of effects that are not in the draws fixed quantiles of their distribution."""
         draws = len(self.weights)
         columns = [self.sizes[name] if name in self.sizes else _unknown_sizes(draws, " " in name) for name in effects]
         return np.array(columns).reshape(len(effects), draws).T
@@ -142,7 +142,7 @@ class Scales:
     def with_multipliers(
         self, numbers: np.ndarray, effects: np.ndarray, deviations: np.ndarray, weights: np.ndarray
     ) -> "Scales":
-        """Return these of the draws with multipliers. effects, deviations : (P,) squares; weights : (P,)"""
+        """Return P of these draws with multipliers. numbers : (P,) of the draws; effects, deviations : (P,) squares"""
         variances = self.variances[numbers].copy()
         variances[:, :_KINDS] *= effects[:, None]
         factors, sizes = ({name: part[numbers] for name, part in of.items()} for of in (self.factors, self.sizes))
@@ -151,7 +151,7 @@ class Scales:
 
 @lru_cache
 def _unknown_sizes(draws: int, deviates: bool) -> np.ndarray:
-    """Return sizes of an effect that no draw knows, spread over the draws. deviates : whether it is by a context"""
+    """Return sizes of an effect that is not in the draws, as shuffled quantiles. deviates : whether it has a context"""
     places: np.ndarray = np.random.default_rng(1 + deviates).permutation(draws) + 0.5
     return inverse_gamma_quantiles(places / draws, SIZES)
 
@@ -172,8 +172,7 @@ def inverse_gamma_quantiles(shares: np.ndarray, freedom: float | np.ndarray) -> 
 
 
 class Effect(NamedTuple):
-    """A shared effect. value : "choice=value"; context, at : where it deviates from the main effect; both empty: that
-    itself"""
+    """A shared effect: the main one of value, "choice=value", or its deviation where context has the value at."""
 
     value: str
     context: str = ""
@@ -194,22 +193,22 @@ class Effect(NamedTuple):
 
 
 class _Block(NamedTuple):
-    """One research group of n cells: what makes up the covariance of its outcomes; (n, n) where no shape is told."""
+    """The parts of the covariance of a research group's n outcomes, (n, n) unless another shape is given."""
 
     places: np.ndarray  # (n,) of its cells
     kinds: np.ndarray  # (c,) of the choices that vary in it
-    alike: np.ndarray  # (c, n, n), whether two cells have the same value of it
-    own: np.ndarray  # share of what deviates in the group that two cells have in common
-    workload: np.ndarray  # whether they are of the same workload in one laboratory
-    level: np.ndarray
-    share: np.ndarray  # (n,) one by how many levels each cell is the mean of
-    configuration: np.ndarray
-    alone: np.ndarray  # (n, a) of the effects that no other group measured
-    effects: np.ndarray  # (a,) their numbers
+    alike: np.ndarray  # (c, n, n), whether two cells have the same value of the choice
+    own: np.ndarray  # share of the group's deviation that two cells have in common
+    workload: np.ndarray  # whether two cells are of the same workload in one laboratory
+    level: np.ndarray  # whether of the same level
+    share: np.ndarray  # (n,) 1 / number of levels that each cell is the mean of
+    configuration: np.ndarray  # whether of the same configuration
+    alone: np.ndarray  # (n, a) incidence of the effects that only this group measured
+    effects: np.ndarray  # (a,) numbers of these effects
 
 
 class Slopes(NamedTuple):
-    """Slopes of the S ln likelihoods by the logarithms of variances, factors and sizes: each (S, ...)."""
+    """Derivatives of the S ln likelihoods by the logarithms of variances, factors and sizes: each (S, ...)."""
 
     variances: np.ndarray
     factors: np.ndarray
@@ -217,15 +216,13 @@ class Slopes(NamedTuple):
 
 
 class Hierarchy:
-    """Cells, ready for any draws.
+    """The model on a set of cells, before any draws.
 
     cells : DataFrame, one row a cell
         COLUMNS str, "" where not stated; configuration int; level int, the same for cells that may be compared;
-        outcome float, ln speed; variance float > 0, of the outcome; levels int, how many it is the mean of, or no such
-        column: one
-    choices : take only levels in which one of these varies, for others say nothing of them; None: those that scales
-        are learnt for
-    load : that is asked for; "": any
+        outcome float, ln speed; variance float > 0, of the outcome; optionally levels int, how many it is the mean of
+    choices : use only levels in which one of these varies, as others hold no information on them; None: KINDS
+    load : of the question; "": any
     """
 
     def __init__(self, cells: pd.DataFrame, choices: Collection[str] | None = None, load: str = "") -> None:
@@ -236,10 +233,10 @@ class Hierarchy:
             for choice in CHOICES
             if choice in {*KINDS, *asked} and (column := cells[choice].reset_index(drop=True)).nunique() > 1
         }
-        tells = np.zeros(int(level.max(initial=-1)) + 1, dtype=bool)
+        is_informative = np.zeros(int(level.max(initial=-1)) + 1, dtype=bool)
         for choice in varied.keys() & asked:
-            tells[level[varied[choice] != ""]] = True
-        taken = tells[level]
+            is_informative[level[varied[choice] != ""]] = True
+        taken = is_informative[level]
         cells, level = cells[taken], pd.factorize(level[taken])[0]
         varied = {choice: own for choice, column in varied.items() if ((own := column[taken]) != "").any()}
         self.cells = cells.reset_index(drop=True)
@@ -263,7 +260,7 @@ class Hierarchy:
         self.blocks = dict(self._blocks(level, incidence, is_shared))
 
     def _incidence(self) -> np.ndarray:
-        """Return (n, effects) 0 or 1: which effects make up each cell, numbering them by their names."""
+        """Number the effects by name; return (n, effects) 0 or 1: which effects each cell has."""
         of_rows: list[tuple[int, Effect]] = []
         for choice, values in self.varied.items():
             where = [(name, self.cells[column].tolist()) for name, column in contexts_of(choice).items()]
@@ -291,9 +288,9 @@ class Hierarchy:
         codes = {
             choice: pd.factorize(np.where(values == "", None, values))[0] for choice, values in self.varied.items()
         }
-        # In an order that their numbers give and no name does: chance depends on a group's place.
-        telling = (self.outcome + self.variance) * (incidence @ np.arange(1, incidence.shape[1] + 1))
-        order = pd.Series(telling).groupby(cells["group"]).sum().round(9).sort_values(kind="stable").index
+        # Sorted by a checksum of their numbers: random draws depend on a group's place, and must not on its name.
+        checksum = (self.outcome + self.variance) * (incidence @ np.arange(1, incidence.shape[1] + 1))
+        order = pd.Series(checksum).groupby(cells["group"]).sum().round(9).sort_values(kind="stable").index
         places_of = cells.groupby("group").indices
         for group, places in ((group, places_of[group]) for group in order):
             present = [choice for choice, code in codes.items() if (code[places] >= 0).any()]
@@ -328,9 +325,9 @@ class Hierarchy:
         prior: np.ndarray,
         deviation: np.ndarray | float = 1.0,
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the covariance of a block's cells given S draws, and what of it the factor scales: (S, n, n).
+        """Return the covariance of a block's cells given S draws, and its part that the factor scales: (S, n, n).
 
-        factors : (S,) of its group; prior : (S, effects) variances; deviation : of Scales
+        factors : (S,) of its group; prior : (S, effects) variances; deviation : as in Scales
         """
         own = np.tensordot(variances[:, _KINDS + block.kinds], block.alike, 1)
         by_workload = np.tensordot(variances[:, 2 * _KINDS + block.kinds], block.alike, 1)
@@ -358,8 +355,7 @@ class Hierarchy:
         return sums.log_likelihood(mean), self._slopes(variances, factors, prior, given, mean, covariance)
 
     def _log_likelihoods(self, scales: Scales) -> tuple[np.ndarray, np.ndarray]:
-        """Return (S,) ln likelihoods up to a constant, of the groups that draws know and of all, the others by a usual
-        factor."""
+        """Return (S,) ln likelihoods of groups in the draws, and of all groups, others with the median factor."""
         prior = self.prior(scales.variances, scales.sizes_of([effect.name for effect in self.effects]))
         sums, usual = NormalEquations(prior[:, self.shared]), inverse_gamma_quantiles(np.array(0.5), scales.freedom)
         values = [np.zeros(len(prior))]
@@ -414,9 +410,9 @@ class Hierarchy:
     def fit(self, scales: Scales) -> "Fitted":
         """Return the posterior of the shared effects given each draw.
 
-        A group that no draw knows gets a factor in each draw, by chance in proportion to what the other groups say of
-        it, and the draws are weighted by how well they foretold the group (sequential Monte Carlo, Chopin 2002,
-        10.1093/biomet/89.3.539). Then sizes and factors are drawn anew given the effects, and these given them (Gibbs).
+        For a group that is not in the draws, each draw samples a factor in proportion to the likelihood of its cells
+        given the other groups, and is weighted by that likelihood (sequential Monte Carlo, Chopin 2002,
+        10.1093/biomet/89.3.539). Then Gibbs sweeps draw sizes and factors given effects, and effects given these.
         """
         fitted = self._fit_draws(self._spread_multipliers(scales))
         if any(group not in scales.factors for group in self.blocks):
@@ -446,34 +442,36 @@ class Hierarchy:
         return Fitted(self, scales, prior, factors, given, normalised_weights(logs), *sums.solve())
 
     def _resample(self, fitted: "Fitted", random: np.random.Generator) -> Scales:
-        """Return draws by their weights, with new sizes and factors given effects by chance."""
+        """Resample the draws by their weights, and draw new sizes and factors given random effects."""
         size = len(fitted.weights)
         draws = np.searchsorted(np.cumsum(fitted.weights), (np.arange(size) + 0.5) / size)
         draws = np.minimum(draws, size - 1)
-        again = fitted.scales.with_multipliers(
+        resampled = fitted.scales.with_multipliers(
             draws, np.ones(size), np.reshape(fitted.scales.deviation, -1)[draws], np.ones(size)
         )
         roots = np.linalg.cholesky(fitted.covariance[draws] + _LEAST * np.eye(len(self.shared)))
         effects = fitted.mean[draws] + np.einsum("sij,sj->si", roots, random.normal(size=(size, len(self.shared))))
-        usual = self.prior(again.variances, np.ones((size, 1)))[:, self.shared]
+        usual = self.prior(resampled.variances, np.ones((size, 1)))[:, self.shared]
         squares = (SIZES + effects**2 / usual) / 2 / random.gamma((SIZES + 1) / 2, size=effects.shape)
         names = [effect.name for effect in self.effects]
         sizes = {names[number]: squares[:, place] for place, number in enumerate(self.shared.tolist())}
-        prior = self.prior(again.variances, replace(again, sizes={**again.sizes, **sizes}).sizes_of(names))
+        prior = self.prior(resampled.variances, replace(resampled, sizes={**resampled.sizes, **sizes}).sizes_of(names))
         nothing = np.zeros((size, *(len(self.shared),) * 2))
         factors = {}
-        for group, own in fitted.factors.items():  # out of the one that it has and others from their distribution
+        for group, own in fitted.factors.items():  # candidates: the present factor, and others from their distribution
             if len(self.blocks[group].places) > _LARGE:
                 factors[group] = own[draws]
                 continue
-            others = inverse_gamma_quantiles(random.uniform(size=(size, _OTHERS)), again.freedom[:, None])
+            others = inverse_gamma_quantiles(random.uniform(size=(size, _OTHERS)), resampled.freedom[:, None])
             candidates = np.column_stack([own[draws], others])
-            factors[group], _ = self._draw_factor(group, again, prior, effects, nothing, candidates, len(factors))
-        return replace(again, factors=factors, sizes={**again.sizes, **sizes})
+            factors[group], _ = self._draw_factor(group, resampled, prior, effects, nothing, candidates, len(factors))
+        return replace(resampled, factors=factors, sizes={**resampled.sizes, **sizes})
 
     def _spread_multipliers(self, scales: Scales) -> Scales:
-        """Return draws with multipliers: of a grid, so that no mode is missed, as often as the mean of the draws makes
-        them likely, and weighted for what that leaves out."""
+        """Return draws with multipliers from a grid, sampled by their likelihood under the mean draw and reweighted.
+
+        The grid and the share _BEYOND of samples from the prior make sure that no mode is missed.
+        """
         if not self.blocks:
             return scales
         effects, deviations = (part.ravel() for part in np.meshgrid(_GRID, _GRID))
@@ -486,19 +484,19 @@ class Hierarchy:
             {group: np.array([np.exp(scales.weights @ np.log(own))]) for group, own in scales.factors.items()},
             {effect: np.array([np.exp(scales.weights @ np.log(own))]) for effect, own in scales.sizes.items()},
         ).with_multipliers(np.zeros(len(prior), dtype=int), effects, deviations, prior)
-        of_known, logs = self._log_likelihoods(mean)
+        known_logs, logs = self._log_likelihoods(mean)
         likely = prior * np.exp(logs - logs.max())
-        often = (1 - _BEYOND) * likely / likely.sum() + _BEYOND * prior / prior.sum()
+        frequency = (1 - _BEYOND) * likely / likely.sum() + _BEYOND * prior / prior.sum()
         size = self.points
-        points = np.searchsorted(np.cumsum(often), (np.arange(size) + 0.5) / size)
+        points = np.searchsorted(np.cumsum(frequency), (np.arange(size) + 0.5) / size)
         draws = np.arange(size) % len(scales.weights)
-        known = np.exp(np.maximum(of_known - of_known.max(), -600.0))  # never 0, which has no logarithm
-        weights = scales.weights[draws] * (prior * known / often)[points]
+        known = np.exp(np.maximum(known_logs - known_logs.max(), -600.0))  # never 0, which has no logarithm
+        weights = scales.weights[draws] * (prior * known / frequency)[points]
         return scales.with_multipliers(draws, effects[points], deviations[points], weights)
 
     @property
     def points(self) -> int:
-        """Return how many points stand for the posterior: more where they cost less."""
+        """Return the number of draws with multipliers: more where each costs less."""
         work = sum(len(block.places) ** 3 for block in self.blocks.values()) + len(self.shared) ** 3
         return int(np.clip(_WORK / (work + 1), _POINTS, _MOST_POINTS))
 
@@ -512,13 +510,15 @@ class Hierarchy:
         candidates: np.ndarray,
         seed: int,
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return (S,) factors of a group out of candidates (S, c), by chance in proportion to how likely they make its
-        cells, and (S,) ln mean likelihoods. mean, covariance : of the shared effects"""
+        """Sample (S,) factors of a group from (S, c) candidates by likelihood; return also (S,) ln mean likelihoods.
+
+        mean, covariance : of the shared effects
+        """
         block, draws = self.blocks[group], len(scales.weights)
         incidence = self.incidence[block.places]
         rest, inside = self.block_covariance(block, scales.variances, np.zeros(draws), prior, scales.deviation)
         root = np.linalg.inv(np.linalg.cholesky(rest + incidence @ covariance @ incidence.T))
-        # In these axes the covariance is 1 + factor * own, of all candidates: one decomposition a draw.
+        # In the eigenbasis the covariance is 1 + factor * own for every candidate: one decomposition a draw.
         own, axes = np.linalg.eigh(root @ inside @ root.swapaxes(1, 2))
         left = np.einsum("sij,sjk,sk->si", axes.swapaxes(1, 2), root, self.outcome[block.places] - mean @ incidence.T)
         spread = 1 + candidates[:, :, None] * np.maximum(own, 0.0)[:, None]
@@ -533,9 +533,9 @@ class Hierarchy:
 
 
 class NormalEquations:
-    """Precision (S, G, G) and right-hand side (S, G) of G shared effects, to which groups add; and ln likelihood.
+    """Precision (S, G, G) and right-hand side (S, G) of G shared effects, and the ln likelihood, summed over groups.
 
-    prior : (S, G) variances, before any group
+    prior : (S, G) variances of the effects
     """
 
     def __init__(self, prior: np.ndarray) -> None:
@@ -582,8 +582,7 @@ class Fitted:
     covariance: np.ndarray
 
     def leave_out(self, group: str) -> "Fitted":
-        """Return the posterior that all other groups leave (Rasmussen and Williams 2006, 5.4.2), the draws weighted by
-        how little they owe to the group."""
+        """Return the posterior without one group (Rasmussen and Williams 2006, 5.4.2), with the draws reweighted."""
         if group not in self.inverses:
             return self
         incidence, outcome = self._cells(group)
@@ -603,30 +602,30 @@ class Fitted:
         return self.hierarchy.incidence[places], self.hierarchy.outcome[places]
 
     def posterior(self, rows: pd.DataFrame, laboratory: str = "") -> Posterior:
-        """Return the posterior of n rows in a laboratory that nobody has seen, or in one of those fitted.
+        """Return the posterior of n rows in a new laboratory, or in one whose cells were fitted.
 
         rows : DataFrame, index their names; CHOICES, load, storage and workload str, "" or no column where not stated;
-            with a column share float, rows of one name are one treatment: the sum of their shares times ln speed
+            with a column share float, rows of one name are one treatment: the sum of share times ln speed
         """
         names, sums = _treatments(rows)
-        asked = _RequestedRows(self, rows.reindex(columns=[*CHOICES, "load", "storage", "workload"], fill_value=""))
+        wanted = _RequestedRows(self, rows.reindex(columns=[*CHOICES, "load", "storage", "workload"], fill_value=""))
         here = self.hierarchy.cells["laboratory"] == laboratory
         own = str(self.hierarchy.cells["group"][here].iloc[0]) if here.any() else ""
         mean = np.zeros((len(self.weights), len(rows)))
-        towards = np.broadcast_to(asked.incidence, (len(self.weights), *asked.incidence.shape)).copy()
-        covariance = asked.effects.copy()
+        towards = np.broadcast_to(wanted.incidence, (len(self.weights), *wanted.incidence.shape)).copy()
+        covariance = wanted.effects.copy()
         for group, inverse in self.inverses.items():
             incidence, outcome = self._cells(group)
-            common = asked.covariance_with(group, is_here=group == own, laboratory=laboratory)
-            if common is not None:  # with what the group alone knows
+            common = wanted.covariance_with(group, is_here=group == own, laboratory=laboratory)
+            if common is not None:  # add what only this group's cells tell
                 weighed = common @ inverse
                 mean += weighed @ outcome
                 towards -= weighed @ incidence
                 covariance -= weighed @ common.swapaxes(1, 2)
-        mean += asked.expected + np.einsum("srg,sg->sr", towards, self.mean)
+        mean += wanted.expected + np.einsum("srg,sg->sr", towards, self.mean)
         covariance += towards @ self.covariance @ towards.swapaxes(1, 2)
         mean = mean @ sums.T
-        covariance, anywhere, inside = (sums @ part @ sums.T for part in (covariance, asked.anywhere, asked.inside))
+        covariance, anywhere, inside = (sums @ part @ sums.T for part in (covariance, wanted.anywhere, wanted.inside))
         if own in self.inverses:
             covariance += anywhere + self.factors[own][:, None, None] * inside
             return Posterior(names, self.weights, mean, covariance, np.zeros_like(covariance))
@@ -643,10 +642,7 @@ class Fitted:
 
 
 class Knowledge:
-    """All cells, and what they say of each set of kinds of choice, fitted when it is first asked for.
-
-    cells : as for Hierarchy
-    """
+    """All cells, with a fit for each set of kinds of choice that is made when first needed. cells : as for Hierarchy"""
 
     def __init__(self, cells: pd.DataFrame, scales: Scales) -> None:
         self.cells, self.scales = merge_levels(cells), scales
@@ -658,19 +654,19 @@ class Knowledge:
         return set(self.cells["hypervisor"][self.cells["container"] == "yes"]) - {""}
 
     def fitted(self, choices: Collection[str], load: str = "") -> Fitted:
-        """Return the posterior of these kinds of choice and of what follows from them. load : that is asked for"""
+        """Return the fit of these kinds of choice and those that follow from them. load : of the question"""
         key = frozenset(choices).union(*(_FOLLOWS.get(choice, ()) for choice in choices)), load
         if (fitted := self._fitted.get(key)) is None:
             fitted = Hierarchy(self.cells, *key).fit(self.scales)
             if len(kept := list(self._fitted)) >= MOST_KEPT:
-                self._fitted.pop(kept[0], None)  # another thread may have done so
+                self._fitted.pop(kept[0], None)  # None: another thread may have removed it
             self._fitted[key] = fitted
         return fitted
 
     def posterior(self, rows: pd.DataFrame, laboratory: str = "", without: str = "") -> Posterior:
-        """Return the posterior of rows, by all that tells of what they differ in; as for Fitted.posterior.
+        """Return the posterior of rows from the fit of the choices in which they differ; see Fitted.posterior.
 
-        without : a research group that is left out
+        without : research group to leave out
         """
         differ = {choice for choice in CHOICES if choice in rows and rows[choice].nunique() > 1}
         loads = set(rows["load"]) if "load" in rows else {""}
@@ -679,10 +675,9 @@ class Knowledge:
 
 
 def merge_levels(cells: pd.DataFrame) -> pd.DataFrame:
-    """Return the cells with the means of levels that compare the same and differ in nothing that an effect deviates by,
-    such as numbers of machines: what differs between such levels tells of residuals alone.
+    """Average levels that compare the same configurations under the same contexts, such as numbers of machines.
 
-    Adds the column levels, as for Hierarchy.
+    Differences between such levels inform residuals only. Adds the column levels, as for Hierarchy.
     """
     what = cells.groupby([name for name in cells if name not in ("level", "outcome", "variance")], sort=False).ngroup()
     compared = what.groupby(cells["level"]).agg(lambda own: (*sorted(own),))
@@ -694,11 +689,11 @@ def merge_levels(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 class _RequestedRows:
-    """What makes up n rows that are asked for, given S draws.
+    """The parts of n requested rows, given S draws.
 
     incidence : (n, G) of the shared effects; expected : (n,) sums of their prior means
-    effects, anywhere, inside : (S, n, n) prior covariance of effects that not several groups measured; of deviations by
-        a context that is not told; of what belongs to a laboratory
+    effects, anywhere, inside : (S, n, n) prior covariances: of effects that fewer than two groups measured; of
+        deviations by a context that is not stated; of deviations of a laboratory
     """
 
     def __init__(self, fitted: Fitted, rows: pd.DataFrame) -> None:
@@ -751,8 +746,7 @@ class _RequestedRows:
                 yield Effect(f"{choice}={value}", name, at), has & (where == at), times[:, list(CONTEXTS).index(name)]
 
     def _unstated_context(self, effect: Effect, shared: Mapping[int, int], prior: np.ndarray) -> np.ndarray:
-        """Return (S, 1, 1) variance of a deviation by a context that is not told: the mean square of those that several
-        groups measured, where there are two or more."""
+        """Return (S, 1, 1) variance of a deviation by an unstated context: if several are fitted, their mean square."""
         known = [
             shared[number]
             for other, number in self.fitted.hierarchy.effects.items()
@@ -764,8 +758,10 @@ class _RequestedRows:
         return prior[:, None, None]
 
     def covariance_with(self, group: str, laboratory: str, *, is_here: bool) -> np.ndarray | None:
-        """Return (S, n, cells) covariance with a group's cells that is not of shared effects; None where there is none.
-        is_here : whether the rows are of this laboratory of it"""
+        """Return (S, n, cells) covariance with a group's cells apart from shared effects; None where there is none.
+
+        is_here : whether the rows are of this laboratory, and that of this group
+        """
         fitted = self.fitted
         hierarchy, block, variances = fitted.hierarchy, fitted.hierarchy.blocks[group], fitted.scales.variances
         places = [(place, number) for place, number in enumerate(block.effects.tolist()) if number in self.alone]
@@ -805,7 +801,7 @@ def contexts_of(choice: str) -> dict[str, str]:
 
 
 def normalised_weights(logs: np.ndarray) -> np.ndarray:
-    """Return the weights of draws from their logarithms; none counts much more than the median."""
+    """Return the weights of draws from their logarithms, none above _HEAVIEST times the median."""
     weights = np.minimum(np.exp(np.minimum(logs - np.median(logs), 50.0)), _HEAVIEST)
     return weights / weights.sum()
 

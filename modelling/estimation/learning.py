@@ -1,9 +1,9 @@
-"""Learn scales, factors and sizes of the hierarchical model from cells: draws of their posterior. No Django.
+"""Draw scales, factors and sizes of the hierarchical model from their posterior, given cells. No Django.
 
-Each is given by a score that is standard normal before any evidence, so what cells do not tell keeps its prior exactly
-and the posterior is well scaled. Effects are summed out (`Hierarchy.likelihood`), and Hamiltonian Monte Carlo follows
-the slopes from several starts drawn from the prior, so that several modes are found where there are several. The
-degrees of freedom of the groups' factors are drawn between trajectories, given the factors.
+Each is a function of a score with a standard normal prior, so what cells do not inform keeps its prior exactly, and the
+posterior is well scaled. Effects are integrated out (`Hierarchy.likelihood`). Hamiltonian Monte Carlo starts several
+chains from the prior, to find several modes. The degrees of freedom of the groups' factors are drawn between
+trajectories, given the factors.
 
 Source: Neal 2011 (MCMC using Hamiltonian dynamics, section 5.3); docs/models/hierarchy.md.
 """
@@ -17,16 +17,16 @@ from scipy.special import gammaincc, gammaln, ndtr, ndtri
 from .hierarchy import NAMES, PRIORS, SIZES, Hierarchy, Scales, inverse_gamma_quantiles
 from .network import EvidenceError
 
-# Degrees of freedom of the groups' factors, each as likely before any evidence: with two or fewer, what groups find
-# would have no variance.
+# Degrees of freedom of the groups' factors, equally likely in the prior. With two or fewer, the variance would be
+# infinite.
 FREEDOM = np.array([3.0, 4.0, 6.0, 10.0])
 CHAINS = 4
-_WANTED = 0.8  # share of trajectories that are taken
-_FURTHEST = 6.0  # score
+_WANTED = 0.8  # share of trajectories to accept
+_FURTHEST = 6.0  # largest absolute score
 
 
-class _At(NamedTuple):
-    """C chains at their scores: ln posterior densities (C,), slopes (C, scores), and what the scores mean."""
+class _State(NamedTuple):
+    """C chains at their scores: ln posterior densities (C,), slopes (C, scores), and the parameters."""
 
     value: np.ndarray
     slopes: np.ndarray
@@ -45,7 +45,8 @@ def learn(
 ) -> Scales:
     """Draw from the posterior.
 
-    draws : that are kept, evenly spaced over all chains' trajectories after the warm-up; progress : called before each
+    draws : number to keep, evenly spaced over all chains' trajectories after the warm-up
+    progress : called before each trajectory
     Raises EvidenceError without cells.
     """
     if not hierarchy.blocks:
@@ -55,7 +56,7 @@ def learn(
     freedom = np.full(CHAINS, FREEDOM[0])
     scores = random.normal(size=(CHAINS, cuts[-1] + len(hierarchy.effects)))
     step, kept = 0.1, []
-    at = _at(hierarchy, scores, freedom, cuts)
+    at = _evaluate(hierarchy, scores, freedom, cuts)
     for trajectory in range(warm_up + trajectories):
         progress()
         momentum = random.normal(size=scores.shape)
@@ -64,7 +65,7 @@ def learn(
         for _ in range(length):
             speed = speed + step_now / 2 * there.slopes
             new = np.clip(new + step_now * speed, -_FURTHEST, _FURTHEST)
-            there = _at(hierarchy, new, freedom, cuts)
+            there = _evaluate(hierarchy, new, freedom, cuts)
             speed = speed + step_now / 2 * there.slopes
         gained = there.value - at.value + ((momentum**2).sum(axis=1) - (speed**2).sum(axis=1)) / 2
         chance = np.exp(np.minimum(np.nan_to_num(gained, nan=-np.inf), 0.0))
@@ -72,13 +73,13 @@ def learn(
         scores = np.where(taken[:, None], new, scores)
         factors = np.where(taken[:, None], there.factors, at.factors)
         freedom = np.array([_freedom(own, random) for own in factors])
-        scores[:, cuts[0] : cuts[1]] = _scores_of(factors, freedom)
-        at = _at(hierarchy, scores, freedom, cuts)
+        scores[:, cuts[0] : cuts[1]] = _scores(factors, freedom)
+        at = _evaluate(hierarchy, scores, freedom, cuts)
         if trajectory < warm_up:
             step *= float(np.exp(0.2 * (chance.mean() - _WANTED)))
         else:
             kept.append((at.variances, freedom, at.factors, at.sizes))
-    variances, degrees, factors, sizes = (_spaced(np.stack(part, axis=1), draws) for part in zip(*kept, strict=True))
+    variances, degrees, factors, sizes = (_thin(np.stack(part, axis=1), draws) for part in zip(*kept, strict=True))
     shared = set(hierarchy.shared.tolist())
     return Scales(
         np.full(len(variances), 1 / len(variances)),
@@ -89,7 +90,7 @@ def learn(
     )
 
 
-def _at(hierarchy: Hierarchy, scores: np.ndarray, freedom: np.ndarray, cuts: np.ndarray) -> _At:
+def _evaluate(hierarchy: Hierarchy, scores: np.ndarray, freedom: np.ndarray, cuts: np.ndarray) -> _State:
     of_scales, of_factors, of_sizes = np.split(scores, cuts, axis=1)
     ratio = ndtri((1 + ndtr(of_scales)) / 2)  # of a standard deviation to its prior's scale
     variances = (PRIORS * ratio) ** 2
@@ -103,11 +104,11 @@ def _at(hierarchy: Hierarchy, scores: np.ndarray, freedom: np.ndarray, cuts: np.
         _slope(of_sizes, sizes, np.array(SIZES)),
     )
     together = np.concatenate([own * turned for own, turned in zip(slopes, along, strict=True)], axis=1)
-    return _At(value - (scores**2).sum(axis=1) / 2, together - scores, variances, factors, sizes)
+    return _State(value - (scores**2).sum(axis=1) / 2, together - scores, variances, factors, sizes)
 
 
 def _slope(scores: np.ndarray, squares: np.ndarray, freedom: np.ndarray) -> np.ndarray:
-    """Return the slopes of the logarithms of squared factors by their scores."""
+    """Return the derivatives of ln(squared factors) by their scores."""
     density = np.exp(_log_density(squares, freedom)) * squares
     return np.exp(-(scores**2) / 2) / np.sqrt(2 * np.pi) / density
 
@@ -126,12 +127,12 @@ def _freedom(squares: np.ndarray, random: np.random.Generator) -> float:
     return float(random.choice(FREEDOM, p=likely / likely.sum()))
 
 
-def _scores_of(squares: np.ndarray, freedom: np.ndarray) -> np.ndarray:
+def _scores(squares: np.ndarray, freedom: np.ndarray) -> np.ndarray:
     half = freedom[:, None] / 2
     return np.clip(ndtri(gammaincc(half, half / squares)), -_FURTHEST, _FURTHEST)
 
 
-def _spaced(parts: np.ndarray, draws: int) -> np.ndarray:
+def _thin(parts: np.ndarray, draws: int) -> np.ndarray:
     """Return (draws, ...) of (chains, trajectories, ...), evenly spaced."""
     flat = parts.reshape(-1, *parts.shape[2:])
     return flat[np.linspace(0, len(flat) - 1, min(draws, len(flat))).round().astype(int)]

@@ -1,4 +1,4 @@
-"""Find what joins two entries: laboratories and research groups with numbers on each step between them. No Django."""
+"""Count the research groups behind each comparison of two entries, direct or through others. No Django."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
@@ -9,8 +9,10 @@ from .network import Trial
 
 
 class Links:
-    """The links between entries that trials, each of one laboratory, measured. group_of : laboratory to its research
-    group; a laboratory that it does not name is a group by itself"""
+    """The comparisons of entries that trials, each of one laboratory, made.
+
+    group_of : laboratory to its research group; a laboratory that it lacks is a group by itself
+    """
 
     def __init__(self, trials: Iterable[Trial], group_of: Mapping[str, str]) -> None:
         self.trials = tuple(trials)
@@ -24,7 +26,7 @@ class Links:
         return int(self._widest[self.place[a], self.place[b]]) if a in self.place and b in self.place else 0
 
     def measured(self, a: str, b: str) -> dict[str, float]:
-        """Return laboratory to how many times as fast as b it measured a, of those that compared both."""
+        """Return each laboratory that compared both, with the ratio of a to b that it measured."""
         return {
             trial.name: float(np.exp(trial.effects[trial.treatments.index(a), trial.treatments.index(b)]))
             for trial in self.trials
@@ -32,10 +34,9 @@ class Links:
         }
 
     def beaten_by(self, entries: Sequence[str]) -> dict[int, set[int]]:
-        """Return the place of an entry to those of the entries that every laboratory that compared both measured
-        faster."""
+        """Return, for each entry, the entries that every laboratory that compared both measured faster; by place."""
         known = [(place, self.place[entry]) for place, entry in enumerate(entries) if entry in self.place]
-        greatest = np.full((len(self.place), len(self.place)), -np.inf)  # ln ratio; -inf: never side by side
+        greatest = np.full((len(self.place), len(self.place)), -np.inf)  # ln ratio; -inf: never measured side by side
         for trial in self.trials:
             at = np.ix_(*[[self.place[name] for name in trial.treatments]] * 2)
             greatest[at] = np.maximum(greatest[at], trial.effects)
@@ -45,8 +46,7 @@ class Links:
 
     @cached_property
     def _widest(self) -> np.ndarray:
-        """Return (n, n) numbers of groups, by Floyd's and Warshall's algorithm with the least of a way's links for its
-        length and the greatest of the ways."""
+        """Return (n, n) numbers of groups on the weakest link of the best chain, by the Floyd-Warshall algorithm."""
         size = len(self.place)
         by_group: dict[str, np.ndarray] = {}
         for trial in self.trials:

@@ -1,14 +1,13 @@
-"""Tell what runs and moves on a machine say of it, beside what is published. No Django.
+"""Update what is known of a machine by runs and moves on it. No Django.
 
-What is known of a machine before any run is a mixture of normals of the entries' ln speed there (`value.Components`).
-Runs come in blocks, one right after the other, so that what drifts from block to block is common to a block and
-cancels. A run shows the entry's speed with an error; one in ten is disturbed, and then mostly slower:
+The prior is a mixture of normals of the entries' ln speed there (`value.Components`). Runs come in blocks, one right
+after the other, so that drift between blocks cancels. A run has the entry's speed with an error; one in ten is
+disturbed, and then mostly slower:
 
     y[run] = level[block] + ln speed[entry] + e[run],      e ~ N(0, s²), or N(-0.3, s² + 0.3²) where disturbed
 
-with s known within a factor of two either way. Each block turns the mixture into another one by Bayes' rule, a
-component for each way in which at most one of its runs was disturbed. The entry to use is the one with the least
-expected loss.
+with s known within a factor of two. Bayes' rule turns the mixture into another one after each block, with a component
+for each way in which at most one of its runs was disturbed. The entry to use is the one with the least expected loss.
 Source: docs/models/here.md.
 """
 
@@ -25,10 +24,10 @@ VARIATION = 0.07  # coefficient of variation expected of a short run on one mach
 SURE, LOSS = 0.9, 0.02  # the decision stands at this probability of being within the margin, and this expected loss
 DISTURBED = 0.1  # share of runs
 SLOWER, APART = 0.3, 0.3  # ln speed that a disturbed run loses: mean and standard deviation
-# Standard deviations of ln speed: between two disks or folders, whatever is on them, and of choices that differ in
-# more than the entries that were published. Wide on purpose: published evidence says nothing of one's own disks.
+# Standard deviations of ln speed: between two disks or folders, and of choices that differ in more than their published
+# entries. Wide, because published evidence says nothing about one's own disks.
 PLACES, ALIKE = 0.7, 0.2
-ACROSS = 0.5  # share of the variance of PLACES that a place has under every workload
+ACROSS = 0.5  # share of the variance of PLACES that is common to all workloads
 _WIDTHS = ((0.5, 0.25), (1.0, 0.5), (2.0, 0.25))
 _LEVEL = 100.0  # variance of a block's level: flat
 _MOST = 96  # components that are kept
@@ -36,10 +35,10 @@ _MOST = 96  # components that are kept
 
 @dataclass(frozen=True)
 class Block:
-    """Runs one right after the other, or what else compares entries side by side.
+    """Runs one right after the other, or another side-by-side comparison of entries.
 
     entries : their places; outcomes : ln speed of each, finite
-    error : variance of each outcome, > 0; None: that of a run, which the runs themselves tell
+    error : variance of each outcome, > 0; None: that of a run, which is estimated from the runs
     """
 
     entries: tuple[int, ...]
@@ -59,14 +58,14 @@ class Machine(NamedTuple):
     noise: np.ndarray
 
     def posterior(self, names: Sequence[str]) -> Posterior:
-        """Return the same as the posterior of the entries, of which no laboratory deviates any more."""
+        """Return it as a posterior without deviations of laboratories, since the machine is the laboratory."""
         known = self.covariances
         return Posterior(tuple(names), self.weights, self.means, known, np.zeros_like(known))
 
 
 @dataclass(frozen=True)
 class Standing:
-    """The decision as it stands. first : place of the entry with the least expected loss
+    """The current decision. first : place of the entry with the least expected loss
 
     within : (n,) probabilities of being slower than the best by no more than the margin
     losses : (n,) expected losses against the best, shares
@@ -80,9 +79,9 @@ class Standing:
 def add_place_variance(
     known: Components, places: Sequence[str], workloads: Sequence[str] | None = None, *, are_alike: bool | np.ndarray
 ) -> Components:
-    """Add what two places, and choices that are not alike but for their entries, may differ by.
+    """Add the variance between places, and between choices that differ in more than their entries.
 
-    places, workloads : (n,), under which they are asked of; None: the same; are_alike : of all, or (n,)
+    places, workloads : (n,), workloads None: the same; are_alike : whether choices differ in entries only, one or (n,)
     """
     names, under = np.array(places), np.array(workloads or [""] * len(places))
     same = (names[:, None] == names) * np.where(under[:, None] == under, 1.0, ACROSS)
@@ -91,16 +90,16 @@ def add_place_variance(
 
 
 def initial_machine(known: Components, noise: float) -> Machine:
-    """Return what is known of a machine before it is measured. noise : expected variance of a run's ln speed, > 0"""
-    few = merge_components(known)
+    """Return the prior of a machine. noise : expected variance of a run's ln speed, > 0"""
+    merged = merge_components(known)
     widths, shares = np.array(_WIDTHS).T
-    spread = few.covariances + few.extras
+    spread = merged.covariances + merged.extras
     count = len(widths)
     return Machine(
-        np.outer(shares, few.weights).ravel(),
-        np.tile(few.means, (count, 1)),
+        np.outer(shares, merged.weights).ravel(),
+        np.tile(merged.means, (count, 1)),
         np.tile(spread, (count, 1, 1)),
-        np.repeat(noise * widths**2, len(few.weights)),
+        np.repeat(noise * widths**2, len(merged.weights)),
     )
 
 
@@ -133,12 +132,12 @@ def mix_machines(machines: Sequence[Machine], shares: Sequence[float]) -> Machin
     nothing = np.zeros((1, size, size))
     whole = Components(np.ones(1), nothing[0, :1], nothing, nothing)
     for machine, share in zip(machines, shares, strict=True):
-        told = merge_components(Components(*machine[:3], np.zeros_like(machine.covariances)))
+        merged = merge_components(Components(*machine[:3], np.zeros_like(machine.covariances)))
         whole = merge_components(whole)
-        covariances = (whole.covariances[:, None] + share**2 * told.covariances).reshape(-1, size, size)
+        covariances = (whole.covariances[:, None] + share**2 * merged.covariances).reshape(-1, size, size)
         whole = Components(
-            np.outer(whole.weights, told.weights).ravel(),
-            (whole.means[:, None] + share * told.means).reshape(-1, size),
+            np.outer(whole.weights, merged.weights).ravel(),
+            (whole.means[:, None] + share * merged.means).reshape(-1, size),
             covariances,
             np.zeros_like(covariances),
         )
@@ -146,13 +145,13 @@ def mix_machines(machines: Sequence[Machine], shares: Sequence[float]) -> Machin
 
 
 def decide(machine: Machine, margin: float) -> Standing:
-    """Return which entry to use, and how sure that is. margin : an entry slower by less than this share is as good"""
-    told = forecast(machine.weights, machine.means, machine.covariances, margin)
-    return Standing(int(np.argmin(told.loss)), 1.0 - told.slower, told.loss)
+    """Choose the entry with the least expected loss. margin : share by which an entry may be slower and as good"""
+    expected = forecast(machine.weights, machine.means, machine.covariances, margin)
+    return Standing(int(np.argmin(expected.loss)), 1.0 - expected.slower, expected.loss)
 
 
 def is_settled(standing: Standing) -> bool:
-    """Tell whether the decision stands."""
+    """Tell whether the decision is sure enough to stop measuring."""
     return bool(standing.within[standing.first] >= SURE and standing.losses[standing.first] <= LOSS)
 
 

@@ -1,9 +1,8 @@
-"""A mix of workloads: entries ranked by the weighted geometric mean of their throughputs. No Django.
+"""Rank entries for a mix of workloads by the weighted geometric mean of their throughputs. No Django.
 
-For workloads k with shares w_k (sum 1), ln speed of an entry in the mix is the sum of w_k times its ln speed under k,
-all in one laboratory: the one model tells what workloads have in common there, so a mix is no surer than its parts are
-together. Entries that some workload has no numbers for are not ranked: a missing number is neither zero nor average.
-See docs/models/mixes.md.
+For workloads k with shares w_k (sum 1), ln speed of an entry in the mix is the sum of w_k times its ln speed under k in
+one laboratory, jointly estimated, as workloads share effects there. Entries without numbers under some workload are not
+ranked: a missing number is neither zero nor average. See docs/models/mixes.md.
 """
 
 import math
@@ -63,7 +62,7 @@ class Mix:
 
     left_out : entry to the workloads that have no numbers joining it to the ranked ones
     unmeasured : of these, entry to the workloads that have no comparable numbers of it at all
-    kind, against : as of modelling.estimation.verdict.Ladder; recommended : among the entries
+    kind, against : as in modelling.estimation.verdict.Ladder; recommended : of the entries
     """
 
     entries: tuple[MixEntry, ...]
@@ -81,7 +80,10 @@ JointPosterior = Callable[[Sequence[str]], Posterior]
 def joint_posterior(
     knowledge: Knowledge, axis: Axis, shares: Mapping[str, float], where: Mapping[str, Mapping[str, str]]
 ) -> JointPosterior:
-    """Return what gives the posterior of entries in a mix. shares : of sum one; where : of each workload, as of rank"""
+    """Return a function from keys to the posterior of entries in the mix.
+
+    shares : of sum one; where : of each workload, as for rank
+    """
 
     def posterior(keys: Sequence[str]) -> Posterior:
         rows = [
@@ -125,7 +127,7 @@ def mix(
         return Mix((), (), left_out, unmeasured)
     parts = {workload: of_workload[ranked[0]][0] for workload, of_workload in places.items()}
     beside: set[str] = set()
-    if len(parts) == 1:  # of one workload alone, all its entries are held against the best
+    if len(parts) == 1:  # with one workload, all its entries are compared with the best
         (part,) = parts.values()
         beside = {entry.key for entry in part.entries if entry.may_be_recommended} - {*ranked}
     known = posterior([*ranked, *sorted(beside)])
@@ -184,10 +186,9 @@ def mix(
 
 
 def verdicts_by_share(mixed: Mix, rankings: Mapping[str, Ranking]) -> dict[str, Verdict]:
-    """Return the verdict on the mix as each share bears it: workload to kind, strength and its steps.
+    """Return workload to the verdict on the mix by that workload's evidence; {} where nothing is ranked.
 
-    The kind is the mix's own and the same in each; strength and contrast are those of the share's evidence on the two
-    that decide the mix. Empty where nothing is ranked.
+    The kind is the mix's; strength and contrast rest on the workload's evidence on the two entries that decide the mix.
     """
     if mixed.against is None:
         return {}
@@ -200,13 +201,12 @@ def verdicts_by_share(mixed: Mix, rankings: Mapping[str, Ranking]) -> dict[str, 
 
 
 def part_of(ranking: Ranking, key: str) -> RankedPart:
-    """Return the part in which numbers speak of the entry. Raises KeyError where there is none."""
+    """Return the part that has numbers of the entry. Raises KeyError where none has."""
     return _places(ranking)[key][0]
 
 
 def _places(ranking: Ranking) -> dict[str, tuple[RankedPart, int]]:
-    """Return entry to the part it is in and the number of its network; entries without numbers have no place, nor those
-    that may not be recommended."""
+    """Return entry to its part and the number of its network, for entries with numbers that may be recommended."""
     places: dict[str, tuple[RankedPart, int]] = {}
     number = 0
     for part in ranking.parts:
@@ -226,8 +226,10 @@ def _difference(part: RankedPart, a: str, b: str) -> float:
 
 
 def _range(workload: str, order: list[str], leads: np.ndarray, part: RankedPart, share: float) -> Range:
-    """Find where the first of the mix stops being first as this workload's share moves. leads : (n,) of all over the
-    first, <= 0; part : of this workload"""
+    """Return the shares of this workload between which the first entry stays first.
+
+    leads : (n,) of all entries over the first, <= 0; part : of this workload
+    """
     low, high, below, above = 0.0, 1.0, None, None
     if share == 1:
         return Range(workload, share, low, high, below, above)

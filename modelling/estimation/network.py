@@ -1,6 +1,6 @@
-"""Network meta-analysis: one estimate from many trials which each compared only some treatments.
+"""Estimate effects from trials that each compared only some treatments: network meta-analysis. No Django.
 
-No Django. A trial is a set of arms that were observed independently. Inside a trial the contrasts share arms, and the
+A trial is a set of arms that were observed independently. Inside a trial the contrasts share arms, and the
 weights take that into account: of arms with variances v they are the Laplacian diag(w) - w wᵀ / Σw, w = 1 / v.
 
 Sources: Rücker 2012 (10.1002/jrsm.1058), Rücker and Schwarzer 2014 (10.1002/sim.6236) for trials of
@@ -18,7 +18,7 @@ from .graph import connected
 
 
 class EvidenceError(ValueError):
-    """Arms that have no usable mean or variance; the text is fit to show."""
+    """Evidence that cannot be estimated from; the text is fit to show."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Trial:
     """One trial of k >= 2 arms.
 
     means : (k,), effects of the arms up to a constant; variances : (k,), > 0
-    sources : the case studies it was made of, where it was made of some
+    sources : slugs of its case studies
     """
 
     name: str
@@ -44,7 +44,7 @@ class Trial:
         variances: np.ndarray,
         sources: tuple[str, ...] = (),
     ) -> "Trial":
-        """Return a trial of these means and variances, both (k,). Raises EvidenceError where one is none."""
+        """Return a trial of these means and variances, both (k,). Raises EvidenceError where one is unusable."""
         if not (np.isfinite(means).all() and np.isfinite(variances).all() and (np.asarray(variances) > 0).all()):
             raise EvidenceError(f"{name}: every arm needs a finite mean and a variance above zero")
         return cls(name, tuple(treatments), means - means[0], np.asarray(variances, dtype=float), sources)
@@ -56,10 +56,9 @@ class Trial:
 
 
 class Weighted:
-    """Trials over the numbered treatments of one network, flat: of each arm its trial, the place of its treatment, its
-    mean and weight.
+    """The arms of all trials of one network in flat arrays: trial, place of the treatment, mean and weight of each.
 
-    A trial's Laplacian is diag(w) - w wᵀ / Σw, w = 1 / (variance + tau² / 2), and is never written out.
+    A trial's Laplacian is diag(w) - w wᵀ / Σw, w = 1 / (variance + tau² / 2); it is never stored.
     """
 
     def __init__(self, trials: Sequence[Trial], treatments: Sequence[str], tau2: float = 0.0) -> None:
@@ -101,7 +100,7 @@ class Weighted:
             designs.setdefault(tuple(sorted(trial.treatments)), []).append(trial)
         total = 0.0
         for treatments, same in designs.items():
-            if len(same) > 1:  # one trial by itself is explained whole
+            if len(same) > 1:  # a single trial is explained completely
                 alone = Weighted(same, treatments, self.tau2)
                 total += alone.unexplained(fit(alone).effects)
         return total
@@ -124,11 +123,11 @@ class Weighted:
 
 
 class NotEstimated(ArithmeticError):  # noqa: N818
-    """A fit came to something that is no number; the text is fit to show."""
+    """A fit gave numbers that are not finite; the text is fit to show."""
 
 
 def check_finite(*estimates: np.ndarray) -> None:
-    """Raise NotEstimated where an estimate that leaves a fit is no number: it would spoil every sum it gets into."""
+    """Raise NotEstimated where an estimate is not finite, before it spoils sums of other estimates."""
     if not all(np.isfinite(estimate).all() for estimate in estimates):
         raise NotEstimated("the fit of its entries came to something that is no number.")
 
@@ -174,7 +173,7 @@ class Network:
 
     @property
     def i2(self) -> float | None:
-        """Return the share of the variation that is between trials, 0 to 1; None where none can be told."""
+        """Return the share of the variation that is between trials, 0 to 1; None without degrees of freedom."""
         if not self.freedom:
             return None
         return max(0.0, (self.q - self.freedom) / self.q) if self.q > 0 else 0.0

@@ -1,6 +1,6 @@
-"""Tier lists as paired comparisons.
+"""Estimate effects from tier lists, taken as paired comparisons. No Django.
 
-No Django. A statement that i stands above j is a paired comparison: its probability is logistic in
+A statement that i stands above j is a paired comparison: its probability is logistic in
 (theta_i - theta_j) / scale, theta on the scale of the network estimate (ln ratio). The log likelihood, that of the
 Bradley-Terry model, is concave and maximised by Newton steps.
 
@@ -22,7 +22,7 @@ _STEPS, _TOLERANCE = 100, 1e-14
 
 @dataclass(frozen=True)
 class Comparison:
-    """`above` is stated to stand above `below`, with the weight of so many independent statements."""
+    """`above` is stated to stand above `below`, weighted as this number of independent statements."""
 
     above: str
     below: str
@@ -89,9 +89,9 @@ def bradley_terry(treatments: Sequence[str], comparisons: Sequence[Comparison], 
         information = (differences.T * (push * (1 - chance) / scale)) @ differences
         covariance = np.linalg.inv(information + mean) - mean
         step, current = covariance @ gradient, log_likelihood(effects)
-        if gradient @ step <= _TOLERANCE * (1.0 + abs(current)):  # twice the likelihood still to be gained
+        if gradient @ step <= _TOLERANCE * (1.0 + abs(current)):  # twice the ln likelihood still to be gained
             return Fit(effects, covariance)
         while log_likelihood(effects + step) < current - _TOLERANCE * (1.0 + abs(current)):
-            step = step / 2  # it overshoots
+            step = step / 2  # halve it where it overshoots
         effects = effects + step
     raise EvidenceError(f"the likelihood of the lists did not settle in {_STEPS} Newton steps")

@@ -1,4 +1,4 @@
-"""Turns evidence into an order with its uncertainty. No Django.
+"""Rank the entries of an axis by evidence, with uncertainty. No Django.
 
 Source: docs/models/ranking.md.
 """
@@ -16,7 +16,7 @@ from kdb.content import Among
 from kdb.units import METRICS, THROUGHPUT
 from modelling.evidence.axes import Axis
 from modelling.evidence.durability import losing_options
-from modelling.evidence.fairplay import came_along
+from modelling.evidence.fairplay import find_confounders
 from modelling.evidence.question import Grade
 
 from .arms import Spread, comparable_arms, trials
@@ -37,30 +37,28 @@ from .verdict import (
     Contrast,
     Ladder,
     Verdict,
-    durable,
     ladder,
+    recommendable,
     strength,
 )
 
-# Raised with every change that makes the same evidence give another answer: kept answers are not mixed.
+# Raised with every change by which the same evidence gives another answer, so that stored answers are not mixed.
 METHOD = 16
 
 _ENDS = (0.025, 0.975)
-
-
 _ANYWHERE: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
 class Assumptions:
-    """The assumptions of an answer; every one of them is a named setting and shown with the answer.
+    """The assumptions of an answer. Each is a setting, and is shown with the answer.
 
-    spread : of repetitions, before any is seen
+    spread : prior on the spread of repetitions
     tier_scale : ln ratio for which a tier list names the faster entry with odds of e to 1
-    tier_doubt : pseudo-statements in each direction that a tier list is held against
-    scales : how far effects and laboratories usually differ
-    margin : share of the best's value that counts as slower
-    differ : factor that laboratories never differ by
+    tier_doubt : pseudo-statements in each direction that are added to a tier list
+    scales : usual sizes of effects and of differences between laboratories
+    margin : share of the best's value from which an entry counts as slower
+    differ : factor by which laboratories never differed
     """
 
     spread: Spread
@@ -168,8 +166,8 @@ class RankedPart:
 class Ranking:
     """The answer: parts that no comparison joins, and the evidence that was used.
 
-    storage_asked : whether the question names a kind of storage; this_year : year of the question, None: not told
-    posterior : of the entries of all parts; None where there are none; where : as for rank
+    storage_asked : whether the question names a kind of storage; this_year : year of the question, None: unknown
+    posterior : of the entries of all parts, None where there are none; where : as for rank
     """
 
     parts: tuple[RankedPart, ...]
@@ -186,10 +184,6 @@ class Ranking:
         return str(self.arms["metric"].iloc[0]) if len(self.arms) else THROUGHPUT
 
 
-def _lacks_nothing(key: str) -> tuple[str, ...]:
-    return ()
-
-
 def rank(
     arms: pd.DataFrame,
     findings: pd.DataFrame,
@@ -200,7 +194,7 @@ def rank(
     where: Mapping[str, str] = _ANYWHERE,
     storage_asked: bool = False,
     this_year: int | None = None,
-    lacking: Callable[[str], tuple[str, ...]] = _lacks_nothing,
+    lacking: Callable[[str], tuple[str, ...]] = lambda key: (),
     only_whole: bool = False,
 ) -> Ranking:
     """Order the entries of an axis, best first.
@@ -209,11 +203,11 @@ def rank(
     ----------
     arms, findings : DataFrames of modelling.evidence.dataframes; the arms of one metric
     axis : what is ranked
-    knowledge : all that is known, of any workload; None: these arms and findings alone
+    knowledge : evidence of all workloads; None: these arms and findings alone
     where : load, storage, workload and columns of the arms that the question fixes, for which entries are estimated
     storage_asked : whether the question names a kind of storage; this_year : of the question; both for the strength
-    lacking : of the key of an entry, what of the needs it does not have; the estimates do not depend on it
-    only_whole : give no part where there would be several; that costs little, as nothing is estimated
+    lacking : key of an entry to the needs that it lacks, on which estimates do not depend
+    only_whole : return no parts, without estimating, where there would be several
 
     Returns
     -------
@@ -221,28 +215,31 @@ def rank(
     """
     used = comparable_arms(arms, axis, assumptions.spread)
     scored = scored_findings(findings, axis)
-    of_laboratories = trials(used)
-    nets = networks(of_laboratories)
+    nets = networks(trials(used))
     lists = [tuple(entries) for entries in scored.groupby("list")["entry"].unique()] if len(scored) else []
-    joined = _joined(nets, lists)
+    joined = _joined_entries(nets, lists)
     if not joined or (only_whole and len(joined) > 1):
         return Ranking((), used, scored, storage_asked, this_year, where=where)
-    facts = {key: {**told, "lacks": lacking(key)} for key, told in _entry_facts(used, scored, axis).items()}
+    facts = {key: {**known, "lacks": lacking(key)} for key, known in _entry_facts(used, scored, axis).items()}
     if knowledge is None:
-        knowledge = alone({where.get("workload", ""): (arms, findings)}, axis, assumptions)
+        knowledge = knowledge_from({where.get("workload", ""): (arms, findings)}, axis, assumptions)
     members = sorted(entry for entries in joined for entry in entries)
     everything = knowledge.posterior(entry_rows(axis, members, knowledge.containers, where))
     meanings = _meanings(everything, facts, assumptions.margin)
-    about = _About(used, scored, this_year)
+    context = _Context(used, scored, this_year)
     parts = [
-        _part(number, members, nets, lists, facts, everything, meanings, assumptions, about, is_whole=len(joined) == 1)
+        _part(
+            number, members, nets, lists, facts, everything, meanings, assumptions, context, is_whole=len(joined) == 1
+        )
         for number, members in enumerate(joined, start=1)
     ]
     return Ranking(tuple(parts), used, scored, storage_asked, this_year, everything, where)
 
 
-def alone(evidence: Mapping[str, tuple[pd.DataFrame, pd.DataFrame]], axis: Axis, assumptions: Assumptions) -> Knowledge:
-    """Return what evidence says by itself. evidence : workload to arms of one metric, and findings"""
+def knowledge_from(
+    evidence: Mapping[str, tuple[pd.DataFrame, pd.DataFrame]], axis: Axis, assumptions: Assumptions
+) -> Knowledge:
+    """Return this evidence alone as Knowledge. evidence : workload to arms of one metric, and findings"""
     arms = pd.concat([arms.assign(workload=name) for name, (arms, _) in evidence.items()], ignore_index=True)
     findings = [own.assign(workload=workload) for workload, (_, own) in evidence.items() if len(own)]
     lists = tier_list_cells(
@@ -254,10 +251,10 @@ def alone(evidence: Mapping[str, tuple[pd.DataFrame, pd.DataFrame]], axis: Axis,
 
 def verdict_between(ranking: Ranking, part: RankedPart, kind: str, first: str, second: str) -> Verdict:
     """Return the verdict of this kind on two entries that numbers of the part join."""
-    about = _About(ranking.arms, ranking.findings, ranking.this_year)
+    context = _Context(ranking.arms, ranking.findings, ranking.this_year)
     of_key = {entry.key: entry for entry in part.entries}
     links = part_links(part, ranking.arms)
-    return _on_contrast(kind, of_key[first], of_key[second], part.members, part.posterior, links, about)
+    return _verdict_on_contrast(kind, of_key[first], of_key[second], part.members, part.posterior, links, context)
 
 
 def part_links(part: RankedPart, arms: pd.DataFrame) -> Links:
@@ -265,7 +262,7 @@ def part_links(part: RankedPart, arms: pd.DataFrame) -> Links:
     return _links(part.networks, arms)
 
 
-def _joined(nets: list[Network], lists: list[tuple[str, ...]]) -> list[tuple[str, ...]]:
+def _joined_entries(nets: list[Network], lists: list[tuple[str, ...]]) -> list[tuple[str, ...]]:
     """Return the sets of entries joined by numbers or lists; those with numbers first, then the larger."""
     with_numbers = {entry for net in nets for entry in net.treatments}
     names = sorted(with_numbers.union(*lists))
@@ -287,8 +284,8 @@ class _Meaning(NamedTuple):
     loss: float
 
 
-class _About(NamedTuple):
-    """The evidence besides its part that the strength of a verdict is judged by."""
+class _Context(NamedTuple):
+    """The evidence on which the strength of a verdict rests, besides its part."""
 
     arms: pd.DataFrame
     findings: pd.DataFrame
@@ -296,10 +293,10 @@ class _About(NamedTuple):
 
 
 def _meanings(everything: Posterior, facts: Mapping[str, Mapping[str, Any]], margin: float) -> dict[str, _Meaning]:
-    """Return what choosing each entry means among all that may be recommended, whatever part they are in."""
-    fulfilling = [place for place, key in enumerate(everything.treatments) if not facts[key]["lacks"]]
-    are_durable = durable([facts[everything.treatments[place]]["always_unsafe"] for place in fulfilling])
-    may = np.array(fulfilling)[are_durable] if any(are_durable) else np.array([])
+    """Return what choosing each entry means among all that may be recommended, of all parts."""
+    candidates = [place for place, key in enumerate(everything.treatments) if not facts[key]["lacks"]]
+    are_durable = recommendable([facts[everything.treatments[place]]["always_unsafe"] for place in candidates])
+    may = np.array(candidates)[are_durable] if any(are_durable) else np.array([])
     if not len(may):
         return {}
     forecast = everything.select(may).forecast(margin)
@@ -316,24 +313,24 @@ def _part(
     everything: Posterior,
     meanings: Mapping[str, _Meaning],
     assumptions: Assumptions,
-    about: _About,
+    context: _Context,
     *,
     is_whole: bool,
 ) -> RankedPart:
     inside = tuple(net for net in nets if net.treatments[0] in members)
     is_stated = any(entries[0] in members for entries in lists)
     estimate = everything.select(np.array([everything.treatments.index(member) for member in members]))
-    effects = estimate.effects if inside else _listed(members, about.findings, assumptions)
-    order = np.lexsort((np.array(members), -effects.round(9)))  # equal but for rounding: by name
+    effects = estimate.effects if inside else _effects_from_lists(members, context.findings, assumptions)
+    order = np.lexsort((np.array(members), -effects.round(9)))  # by name where effects are equal but for rounding
     certainties = estimate.predictive_certainties()
     if inside:
         alike = (certainties >= _ENDS[0]) & (certainties <= _ENDS[1])
         ranks = list(range(1, len(order) + 1))
-    else:  # lists carry no spread: only what they put into one tier is alike
+    else:  # lists have no spread: only entries of one tier are alike
         alike = np.abs(effects[:, None] - effects[None, :]) < 1e-6
         ranks = [1 + int((effects > effects[i] + 1e-6).sum()) for i in order]
     reference, numbers = _numbers(members, order, inside, estimate, meanings)
-    links = _links(inside, about.arms)
+    links = _links(inside, context.arms)
     choices = [_choice(members[i], numbers.get(members[i]), reference, links) for i in order]
     steps = ladder(
         choices,
@@ -364,12 +361,12 @@ def _part(
         networks=inside,
         members=members,
         posterior=estimate,
-        verdict=_verdict(steps, entries, reference, members, estimate, links, about),
+        verdict=_verdict(steps, entries, reference, members, estimate, links, context),
     )
 
 
-def _listed(members: tuple[str, ...], findings: pd.DataFrame, assumptions: Assumptions) -> np.ndarray:
-    """Return what lists alone say of the entries that they join."""
+def _effects_from_lists(members: tuple[str, ...], findings: pd.DataFrame, assumptions: Assumptions) -> np.ndarray:
+    """Return the (members,) effects by tier lists alone."""
     statements = []
     for _, tiers in findings[findings["entry"].isin(members)].groupby("list"):
         standing = tiers.groupby("entry")["standing"].mean().to_dict()
@@ -426,7 +423,7 @@ def _choice(key: str, numbers: dict[str, Any] | None, first: str, links: Links) 
 
 
 def _links(nets: Iterable[Network], arms: pd.DataFrame) -> Links:
-    """Return the links of networks. arms : theirs, with their research groups if known"""
+    """Return the links of these networks. arms : of the networks, with research groups if known"""
     group_of: dict[str, str] = {}
     if "research_group" in arms:
         group_of = dict(arms[["laboratory", "research_group"]].drop_duplicates().itertuples(index=False, name=None))
@@ -440,32 +437,32 @@ def _verdict(
     members: tuple[str, ...],
     estimate: Posterior,
     links: Links,
-    about: _About,
+    context: _Context,
 ) -> Verdict:
     if steps.against is not None:
         first = next(entry for entry in entries if entry.key == reference)
-        return _on_contrast(steps.kind, first, entries[steps.against], members, estimate, links, about)
+        return _verdict_on_contrast(steps.kind, first, entries[steps.against], members, estimate, links, context)
     unsafe = any(entry.unsafe_options for entry in entries)
     has_numbers = bool(links.trials)
     return Verdict(steps.kind, *strength(Basis(groups=0, measured=has_numbers, has_numbers=has_numbers, unsafe=unsafe)))
 
 
-def _on_contrast(
+def _verdict_on_contrast(
     kind: str,
     first: Entry,
     second: Entry,
     members: tuple[str, ...],
     estimate: Posterior,
     links: Links,
-    about: _About,
+    context: _Context,
 ) -> Verdict:
-    """Return the verdict that is decided between two entries, as strong as the evidence on the two is."""
+    """Return the verdict between two entries, with the strength of the evidence on the two."""
     place = np.array([members.index(first.key)]), np.array([members.index(second.key)])
     new, mean = (quantiles(*place, _ENDS)[0] for quantiles in (estimate.predictive_quantiles, estimate.mean_quantiles))
     wider = float((new[1] - new[0]) / (mean[1] - mean[0])) if mean[1] > mean[0] else None
     measured = links.measured(first.key, second.key)
-    arms = about.arms.loc[
-        about.arms["entry"].isin((first.key, second.key)),
+    arms = context.arms.loc[
+        context.arms["entry"].isin((first.key, second.key)),
         ["entry", "fair_play_group", "laboratory", "storage", "year", "origin"],
     ]
     beside = arms[arms["laboratory"].isin(measured)] if measured else arms
@@ -481,7 +478,7 @@ def _on_contrast(
         confounded=bool(first.confounded_with or second.confounded_with),
         unsafe=bool(first.unsafe_options),
         newest=int(years.max()) if len(years) else None,
-        this_year=about.this_year,
+        this_year=context.this_year,
     )
     ahead = float(estimate.effects[place[0][0]] - estimate.effects[place[1][0]])
     lost, best = first.expected_loss, first.probability_best
@@ -503,13 +500,13 @@ def _on_contrast(
 def _grade(laboratories: int, measured: int, numbers: int) -> str:
     """Grade the evidence for an entry.
 
-    laboratories : with spread; measured : arms of them; both of what was not published without review
+    laboratories : with spread; measured : arms; both without what was published unreviewed; numbers : all of it
     """
     return "A" if laboratories >= 2 else "B" if measured else "C" if numbers else "D"
 
 
 def _entry_facts(arms: pd.DataFrame, scored: pd.DataFrame, axis: Axis) -> dict[str, dict[str, Any]]:
-    """Return what stands behind each entry: grade, confounding, and counts of the evidence that was compared."""
+    """Return the fields of each Entry that describe its evidence: grade, confounding, durability and counts."""
     entry, names = pd.factorize(arms["entry"])
     measured = (arms["origin"] == "measured").to_numpy()
     reviewed = arms["is_reviewed"].to_numpy(dtype=bool)
@@ -517,24 +514,24 @@ def _entry_facts(arms: pd.DataFrame, scored: pd.DataFrame, axis: Axis) -> dict[s
     def by_entry(numbers: np.ndarray) -> dict[str, int]:
         return dict(zip(names, numbers.astype(int).tolist(), strict=True))
 
-    def different(column: str, taken: np.ndarray) -> dict[str, int]:
-        """Count the different values of the column that the arms taken of each entry have."""
+    def count_distinct(column: str, taken: np.ndarray) -> dict[str, int]:
+        """Count the distinct values of the column by entry, among the arms that are taken."""
         pairs = pd.unique(pd.factorize(arms[column])[0][taken] * len(names) + entry[taken])
         return by_entry(np.bincount(pairs % max(len(names), 1), minlength=len(names)))
 
     every = np.full(len(arms), True)
-    laboratories, studies = different("laboratory", every), different("case_study", every)
-    groups = different("research_group", every)
-    spread = different("laboratory", measured & reviewed & ~arms["assumed"].to_numpy(dtype=bool))
+    laboratories, studies = count_distinct("laboratory", every), count_distinct("case_study", every)
+    groups = count_distinct("research_group", every)
+    spread = count_distinct("laboratory", measured & reviewed & ~arms["assumed"].to_numpy(dtype=bool))
     reviewed_rows = by_entry(np.bincount(entry[measured & reviewed], minlength=len(names)))
     rows = by_entry(np.bincount(entry, measured * arms["measurements"].to_numpy(), len(names)))
     derived = by_entry(np.bincount(entry[~measured], minlength=len(names)))
     stated = scored.groupby("entry")["case_studies"].agg(list).to_dict() if len(scored) else {}
     for key, slugs in stated.items():
         studies[key] = len(set(arms["case_study"][arms["entry"] == key].unique()).union(*slugs))
-    losing = _losing(arms, scored)
+    losing = _losing_options(arms, scored)
     confounded: dict[str, list[str]] = {}
-    for column, is_cause in came_along(arms, axis.may_confound, axis.set_by_entry).items():
+    for column, is_cause in find_confounders(arms, axis.may_confound, axis.set_by_entry).items():
         for number in np.unique(entry[is_cause]):
             confounded.setdefault(names[number], []).append(column)
     return {
@@ -554,9 +551,8 @@ def _entry_facts(arms: pd.DataFrame, scored: pd.DataFrame, axis: Axis) -> dict[s
     }
 
 
-def _losing(arms: pd.DataFrame, scored: pd.DataFrame) -> dict[str, list[tuple[str, ...]]]:
-    """Return entry to the options of each of its arms that can lose acknowledged writes; without arms, of what lists
-    speak of."""
+def _losing_options(arms: pd.DataFrame, scored: pd.DataFrame) -> dict[str, list[tuple[str, ...]]]:
+    """Return entry to the unsafe options of each of its arms; without arms, of configurations that lists name."""
     columns = ["entry", "cache_mode", "guest_mount_options", "host_mount_options"]
     options_of: dict[str, list[tuple[str, ...]]] = {}
     for entry, *options in arms[columns].drop_duplicates().itertuples(index=False, name=None):

@@ -1,15 +1,15 @@
 """Decide among choices on one machine by runs, block by block, and say when they suffice. No Django.
 
-What is known before any run is a mixture of normals of the choices' ln speed there (`value.Components`). Runs of a
-block follow one right after the other, so what drifts from block to block is common to a block and cancels:
+The prior is a mixture of normals of the choices' ln speed there (`value.Components`). Runs of a block follow one right
+after the other, so that drift between blocks cancels:
 
     y[run] = level[block] + ln speed[choice] + early[choice] + e[run]
 
-Nobody knows beforehand how much runs vary: e ~ N(0, s²) with an s for each choice, and one run in twenty may be
-disturbed. The first run or two of a choice may be off by an amount of their own (a write cache, an empty file system).
-Draws of s and of how many runs are early, fixed ones, are weighted by how well they foretell the runs; given a draw all
-is normal, and what may be disturbed is put together to one normal with the same mean and covariance after each block.
-`kdb_client.decide` is the same in plain Python, for machines without a server; a test compares.
+The variation of runs is unknown: e ~ N(0, s²) with an s for each choice, and one run in twenty may be disturbed. The
+first run or two of a choice may be off by a common amount (a write cache, an empty file system). Fixed draws of s
+and of the number of early runs are weighted by the likelihood of the runs. Given a draw all is normal; after each block
+the ways in which a run may be disturbed are merged into one normal with the same mean and covariance.
+`kdb_client.decide` does the same in plain Python, for machines without a server; a test compares the two.
 Sources: West 1993 (10.1111/j.2517-6161.1993.tb01911.x, mixtures by importance); docs/models/here.md.
 """
 
@@ -26,24 +26,24 @@ from .machine import LOSS, SURE, Block, Standing
 from .value import Components, merge_components
 
 DRAWS = 400
-# Standard deviation of a run's ln speed: median; how far its logarithm varies, for all choices alike and by choice.
+# Standard deviation of a run's ln speed: its median; standard deviations of its logarithm, common and by choice.
 USUAL, APART, BY_CHOICE = 0.12, 1.0, 0.3
 _BOUNDS = 0.01, 0.8
 EARLY, OFF, MOST_EARLY = 0.35, 0.6, 2  # chance that a choice has early runs; what they are off by, ln speed; how many
 DISTURBED, SLOWER, WIDER = 0.05, 0.15, 0.4  # share of runs; ln speed that they lose: mean and standard deviation
-LEAST = 2  # runs of each choice that is in question
-OUT, OPEN, LIKELY = 0.01, 0.05, 0.5  # probabilities of being within the margin: out of question; run again; not beaten
-TIED = 14  # runs in all after which the one that leads is used, though another may be as good
-LARGEST = 6  # choices of a block: what runs within a time in which nothing drifts
+LEAST = 2  # runs of each choice that may be the best
+OUT, OPEN, LIKELY = 0.01, 0.05, 0.5  # probabilities of being within the margin: below, ruled out; run again; may tie
+TIED = 14  # runs in all after which the leading choice is used, though another may be as good
+LARGEST = 6  # choices of a block, which must be short enough that nothing drifts
 _LEVEL = 100.0  # variance of a block's level: flat
 
 
 class Trial(NamedTuple):
-    """What is known of n choices: a mixture of T normals of ln speed, and of what early runs are off by.
+    """The knowledge of n choices: a mixture of T normals of ln speed and of the offsets of early runs.
 
     weights : (T,) of sum one; means : (T, 2n); covariances : (T, 2n, 2n)
     noise : (T, n) standard deviations of a run; early : (T, n) how many first runs are early
-    runs : (n,) that were made
+    runs : (n,) numbers of runs so far
     """
 
     weights: np.ndarray
@@ -58,27 +58,27 @@ class Trial(NamedTuple):
         return len(self.runs)
 
     def posterior(self, names: Sequence[str]) -> Posterior:
-        """Return what is known of ln speed, from which no laboratory deviates any more."""
+        """Return the posterior of ln speed without deviations of laboratories, since the machine is the laboratory."""
         size = self.size
         known = self.covariances[:, :size, :size]
         return Posterior(tuple(names), self.weights, self.means[:, :size], known, np.zeros_like(known))
 
 
 def begin(known: Components) -> Trial:
-    """Return what is known of the choices before any run."""
-    few = merge_components(known)
-    size = few.means.shape[1]
-    counts = np.maximum(1, np.round(DRAWS * few.weights).astype(int))
-    of = np.repeat(np.arange(len(counts)), counts)
-    noise, early = (np.array(rows) for rows in draws(len(of), size))
-    covariances = np.zeros((len(of), 2 * size, 2 * size))
-    covariances[:, :size, :size] = (few.covariances + few.extras)[of]
+    """Return the knowledge of the choices before any run."""
+    merged = merge_components(known)
+    size = merged.means.shape[1]
+    counts = np.maximum(1, np.round(DRAWS * merged.weights).astype(int))
+    component = np.repeat(np.arange(len(counts)), counts)
+    noise, early = (np.array(rows) for rows in draws(len(component), size))
+    covariances = np.zeros((len(component), 2 * size, 2 * size))
+    covariances[:, :size, :size] = (merged.covariances + merged.extras)[component]
     places = np.arange(size, 2 * size)
     covariances[:, places, places] = OFF**2 * (early > 0)
-    weights = (few.weights / counts)[of]
+    weights = (merged.weights / counts)[component]
     return Trial(
         weights / weights.sum(),
-        np.hstack([few.means[of], np.zeros((len(of), size))]),
+        np.hstack([merged.means[component], np.zeros((len(component), size))]),
         covariances,
         noise,
         early,
@@ -102,19 +102,19 @@ def draws(count: int, size: int) -> tuple[list[list[float]], list[list[int]]]:
 def update(trial: Trial, blocks: Iterable[Block]) -> Trial:
     """Return what is known after these blocks, in the order in which they were run."""
     for block in blocks:
-        trial = _after(trial, block)
+        trial = _update_with_block(trial, block)
     return trial
 
 
 def decide(trial: Trial, margin: float) -> Standing:
-    """Return which choice to use, and how sure that is. margin : a choice slower by less than this share is as good"""
+    """Choose the choice with the least expected loss. margin : share by which one may be slower and as good"""
     size = trial.size
-    told = forecast(trial.weights, trial.means[:, :size], trial.covariances[:, :size, :size], margin)
-    return Standing(int(np.argmin(told.loss)), 1.0 - told.slower, told.loss)
+    expected = forecast(trial.weights, trial.means[:, :size], trial.covariances[:, :size, :size], margin)
+    return Standing(int(np.argmin(expected.loss)), 1.0 - expected.slower, expected.loss)
 
 
 def is_settled(trial: Trial, standing: Standing) -> bool:
-    """Tell whether the decision stands: sure, on enough runs, and either it leads or what is as good is known."""
+    """Tell whether to stop: the choice is sure, rivals have LEAST runs, and no tie is open or TIED runs were made."""
     within = standing.within
     if within[standing.first] < SURE or standing.losses[standing.first] > LOSS:
         return False
@@ -125,7 +125,7 @@ def is_settled(trial: Trial, standing: Standing) -> bool:
 
 
 def next_block(trial: Trial, standing: Standing) -> tuple[int, ...]:
-    """Return the places of the choices to run next: what may still be the best, the seldom run first."""
+    """Return the places of the choices to run next: those that may still be the best, least often run first."""
     within, runs = standing.within, trial.runs
     order = sorted(range(trial.size), key=lambda place: (standing.losses[place].round(9), place))
     open_ = [place for place in order if within[place] >= OPEN or (within[place] >= OUT and runs[place] < LEAST)]
@@ -133,7 +133,7 @@ def next_block(trial: Trial, standing: Standing) -> tuple[int, ...]:
     return tuple(chosen) if len(chosen) > 1 else tuple(dict.fromkeys([*chosen, *order]))[:2]
 
 
-def _after(trial: Trial, block: Block) -> Trial:
+def _update_with_block(trial: Trial, block: Block) -> Trial:
     places, outcome = np.array(block.entries), np.array(block.outcomes)
     outcome = outcome - outcome.mean()
     count, size = len(places), trial.size

@@ -1,9 +1,8 @@
-"""Splits a difference of two configurations into what each component accounts for. No Django.
+"""Split the difference of two configurations into contributions of components. No Django.
 
-The additive component model (modelling.estimation.components) is fitted to all numbers on a workload: the
-effect of a configuration is that of its hypervisor platform plus its guest file system plus its
-host file system (and its cache mode where sources state one). Components that the evidence cannot
-tell apart are reported together. Source: docs/models/components.md.
+The additive component model (modelling.estimation.components) is fitted to all numbers on a workload: the effect of a
+configuration is the sum of those of hypervisor, guest file system, host file system and, where stated, cache mode.
+Components that the evidence cannot tell apart are reported together. Source: docs/models/components.md.
 """
 
 from collections.abc import Iterable, Mapping
@@ -21,7 +20,7 @@ COMPONENTS = ("hypervisor", "guest_fs", "host_fs", "cache_mode")
 
 @dataclass(frozen=True)
 class Share:
-    """The contribution of some components, told only together, to ln(throughput a / throughput b).
+    """The contribution of components that cannot be told apart to ln(throughput a / throughput b).
 
     ratio, low, high : exp of the contribution with its 95 % interval
     share : contribution / whole difference, a signed fraction; None where the whole is about zero
@@ -68,20 +67,19 @@ def _names(parts: Mapping[str, str]) -> tuple[str, ...]:
 def decompose(model: Components, a: Mapping[str, str], b: Mapping[str, str]) -> Decomposition:
     """Split the predicted difference of configuration a against b into what its components contribute.
 
-    Components equal on both sides contribute nothing and do not appear. Of all ways to group the
-    others into sets, the one is taken that tells most of them, and then the finest; what no way
-    tells is untold.
+    Components equal on both sides contribute nothing and do not appear. Of all partitions of the others, the one with
+    the most estimable components is taken, then the finest; components in no estimable set are untold.
     """
     differing = [kind for kind in COMPONENTS if kind in a and kind in b and a[kind] != b[kind]]
     weights = {kind: _weights(model, kind, a, b) for kind in differing}
-    ways = [_told(model, weights, partition) for partition in _partitions(tuple(weights))]
-    told = max(ways, key=lambda way: (sum(map(len, way)), len(way)))
-    untold = tuple(kind for kind in differing if not any(kind in kinds for kinds in told))
+    candidates = [_estimate_sets(model, weights, partition) for partition in _partitions(tuple(weights))]
+    estimated = max(candidates, key=lambda way: (sum(map(len, way)), len(way)))
+    untold = tuple(kind for kind in differing if not any(kind in kinds for kinds in estimated))
     known = [weight for weight in weights.values() if weight is not None]
     whole = None if untold else model.contrast(sum(known, np.zeros(len(model.names))))
     shares = tuple(
         Share(kinds, *_ratios(effect, spread), share=effect / whole[0] if whole and abs(whole[0]) > 1e-6 else None)
-        for kinds, (effect, spread) in told.items()
+        for kinds, (effect, spread) in estimated.items()
     )
     predicted, low, high = _ratios(*whole) if whole else (None, None, None)
     return Decomposition(shares, predicted, low, high, untold)
@@ -104,22 +102,22 @@ def _weights(model: Components, kind: str, a: Mapping[str, str], b: Mapping[str,
     return weight
 
 
-def _told(
+def _estimate_sets(
     model: Components, weights: Mapping[str, np.ndarray | None], partition: Iterable[tuple[str, ...]]
 ) -> dict[tuple[str, ...], tuple[float, float]]:
     """Return the estimates of those sets of the partition that can be estimated."""
-    told = {}
+    estimated = {}
     for kinds in partition:
         parts = [weight for kind in kinds if (weight := weights[kind]) is not None]
         if len(parts) < len(kinds):
             continue
         if (contrast := model.contrast(np.sum(parts, axis=0))) is not None:
-            told[kinds] = contrast
-    return told
+            estimated[kinds] = contrast
+    return estimated
 
 
 def _partitions(items: tuple[str, ...]) -> list[list[tuple[str, ...]]]:
-    """Return every way to group the items; at most four items, so at most fifteen ways."""
+    """Return all partitions of the items, at most fifteen, as there are at most four components."""
     if not items:
         return [[]]
     first, rest = items[0], items[1:]

@@ -1,4 +1,4 @@
-"""The worth of runs on the reader's own machine, before anybody makes them. No Django.
+"""Compute what runs on the reader's machine are worth before anybody makes them. No Django.
 
 The machine is one more laboratory: each entry's ln speed there is its mean over laboratories plus what laboratories
 deviate, so a run measures the machine itself, with the run's error alone. What is known before is a mixture of normals
@@ -14,18 +14,17 @@ for all sets of runs. Source: Raiffa and Schlaifer 1961, chapter 4 (preposterior
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import ndtr, ndtri
+from scipy.special import ndtr
 
-from .bayes import Posterior
+from .bayes import Posterior, sobol_points
 
 PAIR, LEADING, FACTORIAL, ALL = KINDS = ("pair", "leading", "factorial", "all")
-MOST = 20  # entries that are looked at: those that lead
-_IN_PAIRS = 6  # leading entries of which each pair is looked at
+MOST = 20  # leading entries that sets of runs are made of
+_IN_PAIRS = 6  # leading entries of which every pair is a set
 _POINTS = 2**9
 _COMPONENTS = 12
 
@@ -56,9 +55,9 @@ class Components(NamedTuple):
 
 @dataclass(frozen=True)
 class RunSet:
-    """Entries that are measured, each as often, and what that is worth.
+    """Entries to measure, each equally often, and the expected gain.
 
-    kind : of KINDS; entries : the one chosen now first where it is among them; gain : expected, ln speed
+    kind : of KINDS; entries : first the one chosen now, if it is among them; gain : ln speed
     """
 
     kind: str
@@ -73,7 +72,7 @@ class RunSet:
 
 @dataclass(frozen=True)
 class Candidate:
-    """A set of runs before it is looked at: its kind, and the places of its entries."""
+    """A set of runs without its gain: its kind, and the places of its entries."""
 
     kind: str
     places: tuple[int, ...]
@@ -90,7 +89,7 @@ def run_sets(
 
     names : (n,) entries; noise : variance of ln speed of one run, > 0; repetitions : of each entry, >= 1
     grid : entry to its row and column, for factorials
-    Of more than `MOST` entries the leading ones alone are looked at, and no set is of all.
+    Of more than `MOST` entries only the leading ones are considered, and no set is of kind ALL.
     """
     order = order_by_lead(components, names)
     is_cut = len(order) > MOST
@@ -106,10 +105,10 @@ def run_sets(
 
 
 def propose_run_sets(sets: Sequence[RunSet], least: float) -> list[RunSet]:
-    """Return the sets to propose, the one that gains most a run first, then the best factorial and the largest set.
+    """Return the sets to propose: the one with the largest gain per run, then the best factorial and the largest set.
 
-    least : gain from which a set is worth its runs, ln speed
-    A further set is named where it gains more than the one before. Empty where no set gains so much.
+    least : smallest gain that is worth runs, ln speed
+    A further set is proposed only where it gains more than the one before. Empty where no set gains the least.
     """
     worth = [runs for runs in sets if runs.gain >= least]
     if not worth:
@@ -164,42 +163,44 @@ def candidate_sets(size: int, cells: Sequence[Sequence[str]] = (), *, is_cut: bo
 
 
 def expected_gains(components: Components, sets: Sequence[Sequence[int]], noise: float) -> list[float]:
-    """Return what each set of runs is worth, ln speed; sets : places of the entries measured, two or more each
+    """Return the expected gain of each set of runs, ln speed.
 
-    noise : variance of the mean of an entry's runs, > 0
+    sets : places of the entries measured, two or more each; noise : variance of the mean of an entry's runs, > 0
     """
     now = int(np.argmax(components.weights @ components.means))
-    seen = _predicted_values(components, noise)
+    outcomes = _predicted_values(components, noise)
     gains = []
     for places in sets:
-        means = expected_after_runs(components, places, noise, seen[:, places])
+        means = expected_after_runs(components, places, noise, outcomes[:, places])
         gains.append(float(np.mean(means.max(axis=1) - means[:, now])))
     return gains
 
 
-def expected_after_runs(components: Components, places: Sequence[int], noise: float, seen: np.ndarray) -> np.ndarray:
+def expected_after_runs(
+    components: Components, places: Sequence[int], noise: float, outcomes: np.ndarray
+) -> np.ndarray:
     """Return (N, n) expectations of all entries' ln speed, each row up to a constant, after runs of some.
 
-    places : (s,) the entries measured; noise : variance of the mean of an entry's runs; seen : (N, s) means of the runs
+    places : (s,) the entries measured; noise : variance of the mean of an entry's runs; outcomes : (N, s) means of runs
     """
     measured = np.asarray(places)
     spread = components.covariances + components.extras
     across = spread[:, measured, :]
     differences, log_scale = _contrast_precision(across[:, :, measured], noise)
     moves = differences @ across  # (T, s, n)
-    apart = seen.T - components.means[:, measured, None]  # (T, s, N)
+    apart = outcomes.T - components.means[:, measured, None]  # (T, s, N)
     misfit = ((differences @ apart) * apart).sum(axis=1)
     with np.errstate(divide="ignore"):
         logs = (np.log(components.weights) + log_scale)[:, None] - misfit / 2
     weights = np.exp(logs - logs.max(axis=0))
     weights /= weights.sum(axis=0)
     apart *= weights[:, None, :]
-    moved = apart.reshape(-1, len(seen)).T @ moves.reshape(-1, moves.shape[2])
+    moved = apart.reshape(-1, len(outcomes)).T @ moves.reshape(-1, moves.shape[2])
     return moved + weights.T @ components.means
 
 
 def _contrast_precision(covariances: np.ndarray, noise: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return what the density of s values seen, at a level that is not known, is made of.
+    """Return the precision and scale of the density of s outcomes at an unknown common level.
 
     Values of covariance A = covariances + noise I, (T, s, s), and a flat level have ln density
     -1/2 y P y + log_scale + constant with P = A⁻¹ - A⁻¹ 1 1' A⁻¹ / 1' A⁻¹ 1. Returns P and log_scale, (T,).
@@ -215,9 +216,9 @@ def _contrast_precision(covariances: np.ndarray, noise: float) -> tuple[np.ndarr
 
 
 def _predicted_values(components: Components, noise: float) -> np.ndarray:
-    """Return (points, n) values that runs of all entries may show, a fixed set of points of what is foretold."""
+    """Return (points, n) outcomes of runs of all entries, a fixed sample of their predictive distribution."""
     size = components.means.shape[1]
-    uniform, normal = _points(size)
+    uniform, normal = sobol_points(size, _POINTS)
     of = np.minimum(np.searchsorted(np.cumsum(components.weights), uniform), len(components.weights) - 1)
     spread = components.covariances + components.extras
     scale = np.einsum("tii->t", spread) / size + noise
@@ -229,22 +230,10 @@ def _predicted_values(components: Components, noise: float) -> np.ndarray:
     return values
 
 
-@lru_cache(maxsize=MOST)
-def _points(size: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return a fixed point set by a scrambled Sobol sequence: (points,) uniform and (points, size) normal numbers."""
-    from scipy.stats import qmc  # slow to import
-
-    points = qmc.Sobol(size + 1, rng=np.random.default_rng(1)).random(_POINTS)
-    return points[:, 0], ndtri(np.clip(points[:, 1:], 1e-12, 1 - 1e-12))
-
-
-# What is known
-
-
 def merge_components(components: Components, most: int = _COMPONENTS) -> Components:
-    """Return at most so many components: neighbours by their spread become one with the same means and covariances.
+    """Merge components of similar spread, keeping the mixture's mean and covariance, until at most `most` are left.
 
-    The wide ones, of which long tails are made, stay apart longer than their weights alone would have it.
+    Grouped by weight times width, so that the wide components, which make the heavy tails, stay apart longest.
     """
     if len(components.weights) <= most:
         return components

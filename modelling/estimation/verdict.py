@@ -1,4 +1,4 @@
-"""Decide from what a choice means in a new laboratory what may be said of it, and how strongly. No Django.
+"""Decide what may be said of entries by their forecasts for a new laboratory, and how strongly. No Django.
 
 Source: docs/models/verdict.md; strength after GRADE (Guyatt and others 2008, 10.1136/bmj.39489.470347.AD).
 """
@@ -13,22 +13,22 @@ ENTRY_KINDS = (USE, LEADS, NO_DIFFERENCE, AVOID, UNKNOWN)
 STRENGTHS = ("very weak", "weak", "moderate", "strong")
 WITHIN = 0.8  # probability of being within the margin of the best from which an entry may be used
 SURE = 0.9  # probability of being slower by the margin from which an entry is to be avoided
-INDEPENDENT = 2  # research groups with numbers on a contrast that are enough for an imperative
-APART = 4.0  # times slower by the estimate, from which one group is enough to say "avoid"
-DIFFER = 20.0  # times, that laboratories never differ by: `KDB_LABORATORIES_DIFFER`, unless told
+INDEPENDENT = 2  # research groups with numbers on a contrast that suffice for an imperative
+APART = 4.0  # estimated factor from which one group suffices for "avoid", if it measured DIFFER
+DIFFER = 20.0  # factor by which laboratories never differed; default of `KDB_LABORATORIES_DIFFER`
 OLD_YEARS = 10
-WIDE = 2.0  # how many times as wide as the interval of the mean a prediction is, where laboratories disagree
+WIDE = 2.0  # width of a prediction over that of the mean, above which laboratories disagree
 
 
 @dataclass(frozen=True)
 class Choice:
-    """The expectation of one entry in a new laboratory, where numbers speak of it, and what joins it to the first.
+    """The forecast of an entry with numbers for a new laboratory, and its comparisons with the first entry.
 
     behind : 1 - its estimated ratio to the first of the order, a share
     slower : probability of being slower than the best of all entries by the margin; loss : expected loss when chosen,
         a share
-    groups : research groups with numbers on each link between the first and this one, the fewest
-    factor : how many times as fast as this one laboratories measured the first, the least; None: never side by side
+    groups : research groups on the weakest link between the first and this entry
+    factor : smallest ratio of the first to this entry that a laboratory measured; None: never side by side
     """
 
     behind: float
@@ -43,7 +43,7 @@ class Ladder:
     """The verdicts on entries in the order of their estimates.
 
     kind : of KINDS; verdicts : of ENTRY_KINDS, one an entry
-    against : place of the entry that the first is held against, where numbers compare two
+    against : place of the entry that the first is compared with; None: numbers compare no two
     """
 
     kind: str
@@ -59,18 +59,18 @@ def ladder(
     is_whole: bool = True,
     beaten_by: Mapping[int, Collection[int]] = MappingProxyType({}),
 ) -> Ladder:
-    """Say one of four kinds of entries in the order of their estimates, best first.
+    """Decide on entries in the order of their estimates, best first.
 
-    choices : None of an entry without numbers, or not to be recommended (durable)
-    differ : factor beyond what laboratories ever differ by
-    is_whole : whether these are all entries of the question; without the others nothing is to be used
-    beaten_by : entry to those that every laboratory measured faster, where some compared the two; by their places
+    choices : None for an entry without numbers, or not to be recommended
+    differ : factor by which laboratories never differed
+    is_whole : whether these are all entries of the question; else none is to be used
+    beaten_by : entry to those that all laboratories that compared the two measured faster, by places
 
     no difference : several are within the margin of the best with a probability of 80 %
     use : the first alone is; its expected loss is within the margin, and two research groups have numbers on it against
         the second
-    leads : laboratories measured the first faster than another by more than the margin, none of them the reverse; with
-        it lead those between the two that were not measured slower than the other
+    leads : laboratories measured the first faster than another by more than the margin, none of them the reverse;
+        entries between the two lead as well, unless they were measured slower than the other
     not known : all else
     An entry is to be avoided if it is slower than the best by the margin with a probability of 90 % and two research
     groups have numbers on the first against it, or one with a factor beyond what laboratories ever differ by, where the
@@ -87,23 +87,23 @@ def ladder(
     within = [index for index, choice in known.items() if 1.0 - choice.slower >= WITHIN]
     ahead_of = next((i for i, choice in known.items() if i != first and _lead(choice) >= 1 / (1 - margin)), None)
     if len(within) > 1:
-        kind, those = NO_DIFFERENCE, within
+        kind, chosen = NO_DIFFERENCE, within
         against = min((index for index in within if index != first), key=lambda index: known[index].groups)
     elif within == [first] and known[first].loss <= margin and known[second].groups >= INDEPENDENT and is_whole:
-        kind, those, against = USE, [first], second
+        kind, chosen, against = USE, [first], second
     elif ahead_of is not None:
         kind, against = LEADS, ahead_of
-        those = [index for index in known if index < ahead_of and ahead_of not in beaten_by.get(index, ())]
+        chosen = [index for index in known if index < ahead_of and ahead_of not in beaten_by.get(index, ())]
     else:
-        kind, those, against = NOT_KNOWN, [], second
-    for index in those:
+        kind, chosen, against = NOT_KNOWN, [], second
+    for index in chosen:
         if verdicts[index] != AVOID:
             verdicts[index] = kind
     return Ladder(kind, tuple(verdicts), against)
 
 
 def _lead(choice: Choice) -> float:
-    """Return how many times as fast the first is: as measured, or if nobody measured it, as estimated."""
+    """Return the ratio of the first to this entry: as measured, else as estimated."""
     return choice.factor if choice.factor is not None else 1.0 / (1.0 - choice.behind)
 
 
@@ -112,11 +112,11 @@ def _is_independent(choice: Choice, differ: float) -> bool:
     return choice.groups >= INDEPENDENT or (choice.groups == 1 and far)
 
 
-def durable(always_unsafe: Sequence[bool]) -> list[bool]:
-    """Tell which entries may be recommended: not those measured with nothing but options that can lose acknowledged
-    writes (modelling.evidence.durability), and none where that leaves fewer than two to choose from.
+def recommendable(always_unsafe: Sequence[bool]) -> list[bool]:
+    """Return which entries may be recommended: those not always_unsafe, if two or more are left, else none.
 
-    An entry beaten only by such ones is not shown to be slower than what one may use, nor faster than anything.
+    always_unsafe : whether all numbers of an entry rest on options that can lose acknowledged writes
+    A single safe entry was only compared with unsafe ones, so nothing shows that it is faster than a usable one.
     """
     may = [not unsafe for unsafe in always_unsafe]
     return may if all(may) or sum(may) > 1 else [False] * len(may)
@@ -128,8 +128,8 @@ class Contrast:
 
     ratio : estimated, first to second; low, high : of its 95 % interval in a new laboratory
     measured : how many times as fast as the second each laboratory measured the first, ascending
-    groups : research groups with numbers on each link between the two, the fewest
-    storage : kinds of it behind the measured; is_derived : whether a text was worked out in place of measured values
+    groups : research groups on the weakest link between the two
+    storage : kinds of storage of the measured ratios; is_derived : whether they are derived from a text, not measured
     cost : expected loss of the first where it is not the best, percent
     is_mixed : whether it weighs several workloads, so that no laboratory measured it as one number
     """
@@ -149,15 +149,15 @@ class Contrast:
 
 @dataclass(frozen=True)
 class Basis:
-    """The evidence of a verdict, as the rules of its strength ask for it.
+    """The evidence of a verdict, as input to the rules of its strength.
 
-    groups : research groups with numbers on each link of the contrast that is decided, the fewest
+    groups : research groups on the weakest link of the contrast
     measured : whether the first has measured numbers; has_numbers : measured or derived ones
     wider : width of the prediction of the second against the first, as a multiple of that of the mean
-    direct : whether some fair-play group holds the first and the second
-    confounded : whether something came along with the first or the second
+    direct : whether a fair-play group holds both
+    confounded : whether another setting differs along with the first or the second
     unsafe : whether the first was measured with an option that can lose acknowledged writes, among others
-    newest : year of the newest source; None: not known; this_year : the year it is asked in; None: not told
+    newest : year of the newest source; this_year : year of the question; None: unknown
     """
 
     groups: int
@@ -175,7 +175,7 @@ class Basis:
 class Verdict:
     """The decision on a part: kind, strength, and each step down with its sentence as (rule, sentence).
 
-    contrast : that is decided; None: numbers compare no two that may be recommended
+    contrast : the two entries it rests on; None: numbers compare no two that may be recommended
     """
 
     kind: str
@@ -185,14 +185,13 @@ class Verdict:
 
 
 def strength(basis: Basis) -> tuple[str, tuple[tuple[str, str], ...]]:
-    """Return the strength in one word, and why it is not more; every rule is here.
+    """Return the strength, and the reasons why it is not greater, by all rules that there are.
 
-    Strong to begin with. One research group is very weak whatever else, as are lists alone. Steps down: one for two
+    It begins as strong. One research group is very weak whatever else, as are lists alone. Steps down: one for two
     groups; one for derived numbers; one each where laboratories disagree, the two were never measured side by side,
     something came along with them, the first was measured also with an option that can lose acknowledged writes, or the
     newest source is more than ten years old.
-    No rule asks how narrow the question is: a filter, which only takes evidence
-    away, makes nothing stronger.
+    No rule asks how narrow the question is, as a filter only removes evidence and must not make a verdict stronger.
     """
     steps: list[tuple[int, str, str]] = []
     if not basis.has_numbers:
@@ -218,5 +217,5 @@ def strength(basis: Basis) -> tuple[str, tuple[tuple[str, str], ...]]:
 
 
 def weaker(strength: str) -> str:
-    """Return the strength a step down, of an answer whose evidence aged; the weakest stays."""
+    """Return the next lower strength; the lowest stays."""
     return STRENGTHS[max(0, STRENGTHS.index(strength) - 1)]

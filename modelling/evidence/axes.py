@@ -1,9 +1,8 @@
-"""The axes: what can be ranked, and what must be equal for two arms to be compared. No Django.
+"""Define the axes: what can be ranked, and what must be equal for two arms to be compared. No Django.
 
-An axis names the fields that tell its entries apart, the fields two arms must share, and the fields
-that may come along with an entry (ESXi brings VMFS): those do not forbid the comparison, but where
-they differ the answer says that it is confounded with them. What each hypervisor sets by itself is
-the same under two of them only where both say so. Source: docs/models/ranking.md.
+An axis names the columns that make its entries, those in which compared arms must agree, and those that may change with
+an entry (ESXi brings VMFS). The latter do not forbid the comparison, but where they differ the answer says that they
+may be the cause. Defaults of two hypervisors count as equal only where both are stated. Source: docs/models/ranking.md.
 """
 
 from collections.abc import Mapping
@@ -13,32 +12,32 @@ from kdb.disk_path import SETTINGS, Setting
 from kdb.pairs import pair_key, pair_parts
 
 MACHINE = ("guest_os", "vm_vcpus", "vm_ram_gib")
-# What surrounds a pair and is equal wherever the question is about file systems.
+# Surroundings of a file-system pair, held equal on the axes of file systems.
 ENVIRONMENT = (
     "virtualisation",
     *(setting.column for setting in SETTINGS.values() if setting.is_environment),
     *MACHINE,
 )
-# What a question names in place of a hypervisor: the benchmark runs on the host itself. Counts where it is asked for by
-# name, and nowhere else: what a file system does under a load is not what it does under the images of machines.
+# Named in place of a hypervisor where the benchmark runs on the host itself. Native runs count only in questions that
+# name it: a file system behaves differently under a load than under the images of machines.
 NATIVE = "native"
-_OF_NATIVE = (  # the others are of machines and their images
+_NATIVE_COLUMNS = (  # all others describe machines and their images
     *("hypervisor", "host_fs", "storage", "host_io_scheduler"),
     *(setting.column for setting in SETTINGS.values() if setting.is_native),
 )
-# What must be equal on every axis, as far as both sides state it.
+# Columns that must be equal on every axis where both sides state them.
 WHERE_STATED = (
     "storage",
     *(setting.column for setting in SETTINGS.values() if not setting.is_environment),
     *("guest_access", "host_io_scheduler", "guest_io_scheduler"),
 )
-# What a hypervisor sets by itself where nobody chooses: left open under two of them, it is not known to be the same.
+# Settings with a default of each hypervisor: not stated under two of them, they may differ.
 SET_BY_HYPERVISOR = tuple(setting.column for setting in SETTINGS.values() if setting.set_by_hypervisor)
 
 
 @dataclass(frozen=True)
 class Axis:
-    """One way to ask: which of these is best?"""
+    """A kind of entries that can be ranked, with the rules of their comparison."""
 
     name: str
     label: str  # of one entry, as a heading
@@ -50,12 +49,12 @@ class Axis:
 
     @property
     def is_release(self) -> bool:
-        """Return whether its entries are releases of what a product brings along."""
+        """Return whether its entries are releases of software."""
         return self.name.endswith(("-release", "-kernel"))
 
     @property
     def required(self) -> tuple[str, ...]:
-        """Return the columns that an arm states where it is one of an entry's."""
+        """Return the columns that an arm must state to belong to an entry."""
         return tuple(column for column in self.entry if column not in self.optional)
 
     @property
@@ -66,30 +65,30 @@ class Axis:
 
     @property
     def may_confound(self) -> tuple[str, ...]:
-        """Return the columns that may have come along with an entry, each once."""
+        """Return the columns that may differ along with an entry, without repetition."""
         return tuple(dict.fromkeys((*self.comes_along, *self.set_by_entry)))
 
     @property
     def held_where_stated(self) -> tuple[str, ...]:
-        """Return the columns in which two compared arms agree as far as both state them."""
+        """Return the columns in which compared arms must agree where both state them."""
         parts = [setting.column for setting in SETTINGS.values() if set(setting.part_of) & set(self.entry)]
         free = {*self.entry, *self.comes_along, *parts}
         return tuple(column for column in WHERE_STATED if column not in free)
 
     def all_held(self, hypervisor: str | None) -> tuple[str, ...]:
-        """Return the columns that are held fixed, always or if stated; natively only those that a native run has."""
+        """Return the columns held equal, always or where stated; for native runs only those that they have."""
         held = (*self.held, *self.held_where_stated)
-        return tuple(column for column in held if column in _OF_NATIVE) if hypervisor == NATIVE else held
+        return tuple(column for column in held if column in _NATIVE_COLUMNS) if hypervisor == NATIVE else held
 
 
 def _coming_along(*entry: str) -> tuple[str, ...]:
-    """Return the settings whose values may come along with an entry of these columns."""
+    """Return the columns of settings that may differ along with an entry of these columns."""
     settings = [setting for setting in SETTINGS.values() if set(setting.comes_with) & set(entry)]
     return tuple(setting.column for setting in settings if setting.column not in entry)
 
 
 def _axis_of(setting: Setting) -> Axis:
-    """Return the axis that compares a setting's values: all else on the disk's path is equal."""
+    """Return the axis of a setting's values, which holds all other settings equal."""
     entry = (setting.of, setting.column) if setting.of else (setting.column,)
     along = setting.may_come_along
     held = ("hypervisor", "guest_fs", "host_fs", "backend", *ENVIRONMENT)
@@ -141,16 +140,15 @@ AXES = {
     )
 }
 
-# On which native runs are compared.
+# Axes on which native runs are compared.
 NATIVE_AXES = ("host-fs", "host-storage", *(setting.axis for setting in SETTINGS.values() if setting.is_native))
 
 
 def axis_left_open(hypervisor: object, guest_fs: object, host_fs: object) -> str:
-    """Return the axis that a question leaves open, by what is given of it: without a hypervisor the hypervisor; under
-    one the pair of file systems; with one of the two the other; with all of them the configuration; natively the
-    host file system.
+    """Return the axis to rank on, by what a question names.
 
-    host_fs : the host file system, or whatever else images lie on
+    Nothing: hypervisor. A hypervisor: file-system pair; with one file system: the other; with both: configuration.
+    Native: host file system. host_fs : the host file system, or other host storage
     Source: docs/models/ranking.md, section 2.
     """
     if not hypervisor:
@@ -180,7 +178,7 @@ COLUMN_LABELS = {
 }
 
 
-# What kind of name each column of an entry holds (modelling.evidence.names).
+# Column of an entry to its kind of name (modelling.evidence.names).
 KINDS = {
     "hypervisor": "hypervisor",
     "guest_fs": "file_system",
@@ -191,7 +189,7 @@ KINDS = {
 
 
 def entry_key(axis: Axis, values: tuple[str, ...]) -> str:
-    """Return the address of an entry: "btrfs-on-ext4", "kvm", "kvm:btrfs-on-ext4:writeback"."""
+    """Return the key of an entry: "btrfs-on-ext4", "kvm", "kvm:btrfs-on-ext4:writeback"."""
     if axis.name == "fs-pair":
         return pair_key(*values)
     if axis.name == "configuration":
@@ -204,7 +202,7 @@ def entry_key(axis: Axis, values: tuple[str, ...]) -> str:
 def entry_parts(axis: Axis, key: str) -> dict[str, str]:
     """Return the parts of an entry, by column: the inverse of entry_key. Raises ValueError on another form.
 
-    A cache mode is whatever its source calls it, colons and all; slugs have none.
+    A cache mode may contain colons, as its source spells it; slugs cannot.
     """
     values: tuple[str, ...] = (key,)
     if axis.name == "fs-pair":

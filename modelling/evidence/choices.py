@@ -1,7 +1,7 @@
-"""Count the evidence behind each choice of a question, given what is chosen already.
+"""Count the case studies behind each choice of a question, given the choices already made.
 
-Counted from what is kept in memory, so that no page asks the database for it: once a minute for the revision, and for
-the evidence itself where another one is known by then, or after an hour, as reading it takes a seventh of a second.
+The evidence is cached, because reading it takes 0.14 s: the revision is checked once a minute, and the evidence is read
+again after a publication or an hour.
 """
 
 import hashlib
@@ -31,7 +31,7 @@ _EVIDENCE_SECONDS = 3600
 _KEY = "modelling.evidence.choices"
 _READ = f"{_KEY}.read"
 
-# What a configuration says: filters of a question, and what the axes hold equal.
+# Columns of a configuration: filters of a question, and what the axes hold equal.
 _COLUMNS = (
     "hypervisor",
     "guest_fs",
@@ -42,16 +42,16 @@ _COLUMNS = (
     *ENVIRONMENT,
     *WHERE_STATED,
 )
-_FILTERS = ("workload", "vm_count", "benchmark", "metric")  # of a group
-_LIKE = ("variant_id", "operation", "block_size_bytes", "unit", "reference")
+_FILTERS = ("workload", "vm_count", "benchmark", "metric")  # columns of a fair-play group that are filters
+_GROUP = ("variant_id", "operation", "block_size_bytes", "unit", "reference")
 
 
 @dataclass(frozen=True)
 class Compared:
-    """Configurations whose numbers, or places in tier lists, may stand beside each other.
+    """Configurations whose numbers, or places in tier lists, may be compared.
 
-    case_studies : that say it; admits : filter of a question to the values that admit all of it
-    rows : column of a configuration to its value; a list knows some columns only
+    case_studies : slugs of those that measured them; admits : filter of a question to the values that admit them
+    rows : column of a configuration to its value; tier lists have some columns only
     """
 
     case_studies: tuple[str, ...]
@@ -59,9 +59,9 @@ class Compared:
     rows: tuple[Mapping[str, Any], ...]
 
     def compares(self, axis: str, filters: Mapping[str, Any]) -> bool:
-        """Tell whether two entries of the axis are in the rows that the filters admit, all that is held being equal."""
-        axis_asked = AXES[axis]
-        entry, required = axis_asked.entry, axis_asked.required
+        """Tell whether the filters admit rows of two entries of the axis that agree in what it holds equal."""
+        rules = AXES[axis]
+        entry, required = rules.entry, rules.required
         rows = [row for row in self.rows if all(row.get(column) for column in required)]
         if len({tuple(row.get(column) for column in entry) for row in rows}) < 2:
             return False
@@ -72,15 +72,15 @@ class Compared:
             if row["hypervisor"] == NATIVE != filters.get("hypervisor"):
                 continue
             if all(row.get(name) == value for name, value in filters.items() if name in row):
-                groups[tuple(row.get(column) for column in axis_asked.held)].append(row)
+                groups[tuple(row.get(column) for column in rules.held)].append(row)
         alike = [alone for alone in groups.values() if len(alone) > 1]
-        for column in axis_asked.held_where_stated if alike else ():
-            alike = [part for rows in alike for part in _alike(rows, column)]
+        for column in rules.held_where_stated if alike else ():
+            alike = [part for rows in alike for part in _split_where_stated(rows, column)]
         return any(len({tuple(row.get(column) for column in entry) for row in rows}) > 1 for rows in alike)
 
 
-def _alike(rows: list[Mapping[str, Any]], column: str) -> list[list[Mapping[str, Any]]]:
-    """Return the rows as fairplay.group_numbers parts them by a column that is held where it is stated."""
+def _split_where_stated(rows: list[Mapping[str, Any]], column: str) -> list[list[Mapping[str, Any]]]:
+    """Split rows by a column that is held where stated, as fairplay.group_numbers does."""
     parts: dict[Any, list[Mapping[str, Any]]] = defaultdict(list)
     for row in rows:
         parts[row.get(column) or ""].append(row)
@@ -89,9 +89,10 @@ def _alike(rows: list[Mapping[str, Any]], column: str) -> list[list[Mapping[str,
 
 @dataclass(frozen=True)
 class Evidence:
-    """The published evidence, as choices ask for it; `version` tells one from the next.
+    """The published evidence for counting choices. version : changes with the content
 
-    too_much : whether it is more than is counted on the way to a page
+    too_much : whether there is more than a page may count
+    used : guest_fs and host_fs to the slugs that some published configuration with machines has
     """
 
     version: str = ""
@@ -101,32 +102,32 @@ class Evidence:
 
 
 @dataclass(frozen=True)
-class Behind:
+class ChoiceEvidence:
     """The evidence behind the choices of a question.
 
-    case_studies : field of a question to each of its values to how many compare something, were it chosen
-    used : guest_fs and host_fs to the slugs that some published configuration with machines has there
-    Both are empty where more than settings.KDB_MOST_ARMS_AT_ONCE arms are published: then nothing is said.
+    case_studies : field of a question to each of its values to the number of case studies that would compare something
+    used : as in Evidence
+    Both are empty where more than settings.KDB_MOST_ARMS_AT_ONCE arms are published.
     """
 
     case_studies: Mapping[str, Mapping[Any, int]]
     used: Mapping[str, frozenset[str]]
 
 
-def behind(field_values: Mapping[str, Iterable[Any]], given: Mapping[str, Any]) -> Behind:
+def count_evidence(field_values: Mapping[str, Iterable[Any]], given: Mapping[str, Any]) -> ChoiceEvidence:
     """Return the evidence behind each value of these fields, given the other choices.
 
-    given : fields of a question, those that are set; without an axis the one that is left open
+    given : the fields of a question that are set; without an axis, axis_left_open gives it
     """
     version = cache.get(_KEY) or _evidence().version
     asked = {name: value for name, value in given.items() if value not in (None, "")}
     fields = {name: list(values) for name, values in field_values.items()}
     key = f"{_KEY}:{version}:{hashlib.sha256(repr((sorted(asked.items()), fields)).encode()).hexdigest()}"
-    kept: Behind | None = cache.get(key)
+    kept: ChoiceEvidence | None = cache.get(key)
     if kept is None:
         evidence = _evidence()
         counted = {} if evidence.too_much else {n: _count(evidence, n, values, asked) for n, values in fields.items()}
-        kept = Behind(counted, evidence.used)
+        kept = ChoiceEvidence(counted, evidence.used)
         cache.set(key, kept, _EVIDENCE_SECONDS)
     return kept
 
@@ -134,8 +135,7 @@ def behind(field_values: Mapping[str, Iterable[Any]], given: Mapping[str, Any]) 
 def compared_under(
     workloads: Iterable[str], filters: Mapping[str, str] = MappingProxyType({})
 ) -> Mapping[str, Mapping[str, int]] | None:
-    """Return workload to axis to how many case studies compare two entries of it that the filters admit; None where too
-    much is published to count."""
+    """Return workload to axis to the number of case studies that compare entries; None: too much is published."""
     evidence = _evidence()
     if evidence.too_much:
         return None
@@ -143,34 +143,31 @@ def compared_under(
 
 
 def clear_cache() -> None:
-    """Read the evidence anew at the next question."""
+    """Clear the cached evidence."""
     cache.delete_many([_KEY, _READ])
 
 
 def _count(evidence: Evidence, name: str, values: Iterable[Any], asked: Mapping[str, Any]) -> dict[Any, int]:
     others = {key: value for key, value in asked.items() if key not in (name, "axis")}
-    near = [piece for piece in evidence.compared if _admits(piece, others)]
+    candidates = [piece for piece in evidence.compared if _admits(piece, others)]
     numbers = {}
     for value in values:
         filters = others if name == "axis" else {**others, name: value}
-        axis = value if name == "axis" else asked.get("axis") or axis_left_open(*_decided(filters))
-        behind = [
-            piece.case_studies for piece in near if _admits(piece, filters) and piece.compares(axis, _of_rows(filters))
-        ]
-        numbers[value] = len(set(chain.from_iterable(behind)))
+        axis = value if name == "axis" else asked.get("axis") or axis_left_open(*_given_parts(filters))
+        of_rows = {name: value for name, value in filters.items() if name in _COLUMNS}
+        comparing = (
+            piece.case_studies for piece in candidates if _admits(piece, filters) and piece.compares(axis, of_rows)
+        )
+        numbers[value] = len(set(chain.from_iterable(comparing)))
     return numbers
 
 
-def _decided(filters: Mapping[str, Any]) -> tuple[Any, Any, Any]:
+def _given_parts(filters: Mapping[str, Any]) -> tuple[Any, Any, Any]:
     return filters.get("hypervisor"), filters.get("guest_fs"), filters.get("host_fs") or filters.get("host_storage")
 
 
 def _admits(piece: Compared, filters: Mapping[str, Any]) -> bool:
     return all(value in piece.admits[name] for name, value in filters.items() if name in piece.admits)
-
-
-def _of_rows(filters: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in filters.items() if name in _COLUMNS}
 
 
 def _evidence() -> Evidence:
@@ -187,7 +184,7 @@ def _evidence() -> Evidence:
 def _read() -> Evidence:
     if counts.has_more_arms_than(settings.KDB_MOST_ARMS_AT_ONCE):
         return Evidence(version="too-much", too_much=True)
-    compared = tuple(chain(_of_arms(), _of_lists()))
+    compared = tuple(chain(_compared_arms(), _compared_lists()))
     used = {
         column: frozenset(
             row[column] for piece in compared for row in piece.rows if row[column] and row["hypervisor"] != NATIVE
@@ -197,13 +194,13 @@ def _read() -> Evidence:
     return Evidence(hashlib.sha256(repr(compared).encode()).hexdigest()[:16], compared, used=used)
 
 
-def _of_arms() -> Iterator[Compared]:
-    """Yield each set of configurations that one case study measured alike, once however much it measured of them."""
+def _compared_arms() -> Iterator[Compared]:
+    """Yield each set of configurations that a case study compared, once for all fair-play groups with the same set."""
     frame = dataframes.every_arm()
     frame = frame.astype(object).where(frame.notna(), None)
     frame["metric"] = [same_quantity(*row) for row in zip(frame["metric"], frame["block_size_bytes"], strict=True)]
     groups: dict[tuple[Any, ...], set[tuple[Any, ...]]] = defaultdict(set)
-    about = [frame[name] for name in ("case_study", "is_reviewed", *_FILTERS, *_LIKE)]
+    about = [frame[name] for name in ("case_study", "is_reviewed", *_FILTERS, *_GROUP)]
     rows = zip(*(frame[name] for name in _COLUMNS), strict=True)
     grades = zip(frame["origin"], frame["variance"], strict=True)
     for group, row, (origin, variance) in zip(zip(*about, strict=True), rows, grades, strict=True):
@@ -224,7 +221,7 @@ def _of_arms() -> Iterator[Compared]:
         yield Compared((case_study,), filters, entries)
 
 
-def _of_lists() -> Iterator[Compared]:
+def _compared_lists() -> Iterator[Compared]:
     paths = ("publication", "hypervisor__slug", "guest_fs__slug", "host_fs__slug", "variant__workload__slug")
     about = (
         "case_studies__slug",

@@ -1,4 +1,4 @@
-"""Count what the knowledge base holds, and say at which revision."""
+"""Count what is published, and return the knowledge revision."""
 
 import hashlib
 import re
@@ -22,16 +22,15 @@ _SECONDS = 60
 
 
 def revision() -> int:
-    """Return the knowledge revision now; 0 before the first publication."""
+    """Return the current knowledge revision; 0 before the first publication."""
     return KnowledgeRevision.now()
 
 
 def published(revision: int) -> dict[str, int]:
     """Count what is published at this revision, by kind; drafts and retracted case studies do not count.
 
-    Measurements are counted from the arms, which hold how many rows each stands for: the answer
-    takes as long for a hundred million rows as for a hundred. Kept for a minute under the number
-    of the revision, so that a publication shows at once.
+    Measurements are counted from the arms, whose number does not grow with them. Cached for a minute under the
+    revision, so that a publication shows at once.
     """
     numbers: Any = cache.get_or_set(f"modelling.evidence.counts.{revision}", _count, _SECONDS)
     return numbers
@@ -50,8 +49,8 @@ def _count() -> dict[str, int]:
     }
 
 
-def revision_named(text: str) -> int | None:
-    """Return the knowledge revision that this text names; None where there is none like it."""
+def parse_revision(text: str) -> int | None:
+    """Return the knowledge revision that a text gives; None where it is no number of one."""
     if not re.fullmatch(r"[1-9][0-9]{0,8}", text):
         return None
     return int(text) if int(text) <= revision() else None
@@ -64,7 +63,7 @@ def has_more_arms_than(number: int) -> bool:
 
 
 def workloads_of(case_study_id: int) -> list[str]:
-    """Return the slugs of the workloads that a case study, published or not, has or had numbers or findings of."""
+    """Return the slugs of all workloads of which a case study, published or not, ever had numbers or findings."""
     arms = Arm.ever.filter(configuration__case_study=case_study_id)
     findings = OrdinalFinding.objects.filter(case_studies=case_study_id)
     column = "variant__workload__slug"
@@ -72,8 +71,7 @@ def workloads_of(case_study_id: int) -> list[str]:
 
 
 def content_token(case_study_id: int) -> str:
-    """Return a text that changes with every import into the case study, every one taken out, and with what tells how it
-    was measured."""
+    """Return a digest that changes with the case study's measurements and its statements on how it measured."""
     procedure = CaseStudy.objects.filter(pk=case_study_id).values_list("procedure", "run_seconds", "repetitions")
     rows = Measurement.objects.filter(configuration__case_study=case_study_id)
     seen = rows.aggregate(count=Count("pk"), last=Max("pk"), total=Sum("value"))

@@ -1,4 +1,4 @@
-"""The one way from the database to numbers and findings: evidence as DataFrames, with their columns."""
+"""Read evidence from the database as DataFrames of arms and findings; nothing else reads it for answers."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -30,13 +30,13 @@ from modelling.models import Arm
 from . import kept_arms, research_groups
 from .axes import NATIVE
 from .durability import losing_options
-from .fairplay import in_metric, same_quantity
+from .fairplay import convert_to_metric, same_quantity
 from .kept_arms import Kept
 from .question import GRADES, PAPERS, Question
 
-ANY_WORKLOAD = "*"  # of a question about findings of all workloads
-_ROWS_AT_ONCE = 10_000  # arms that are Python objects at one time
-EMULATOR = "qemu-tcg"  # software emulation counts where it is asked for by name, and nowhere else
+ANY_WORKLOAD = "*"  # workload of a question about all workloads
+_ROWS_AT_ONCE = 10_000  # arms that are Python objects at one time, to bound memory
+EMULATOR = "qemu-tcg"  # software emulation counts only in questions that name it
 
 # Column of the frame: path from an arm.
 _ARM_COLUMNS = {
@@ -91,13 +91,13 @@ _FINDING_COLUMNS = {
     "table_source": "table_source",  # str
 }
 
-_IN_ORDER = ("configuration__case_study__slug", "pk")  # as _together has it
+_IN_ORDER = ("configuration__case_study__slug", "pk")  # the order of _combine_sorted
 _FINDINGS_IN_ORDER = (
     *("publication__slug", "variant__benchmark__slug", "variant__digest"),
     *("hypervisor__slug", "guest_fs__slug", "host_fs__slug"),
 )
 
-# What filters look at and answers do not show: path from an arm.
+# Columns for filters only: path from an arm.
 _FILTERED_BY = {
     "arm_id": "pk",  # int
     "case_study_id": "configuration__case_study",  # int
@@ -105,28 +105,26 @@ _FILTERED_BY = {
     "is_paper": "is_paper",  # bool, whether published with review; annotated by _frame
 }
 _IS_PAPER = {"is_paper": _FILTERED_BY["is_paper"]}
-# What tells, with the arm's own columns, whether it is an anecdote: path from an arm.
-_TOLD_BY = {
+# Columns that decide, with those of the arm, whether it is an anecdote: path from an arm.
+_ANECDOTE_COLUMNS = {
     "stated_runs": "configuration__case_study__repetitions",  # int, missing: not stated
     "is_described": "is_described",  # bool, whether its case study says how it was measured; annotated by _frame
 }
-ANECDOTE = (
-    "is_anecdote"  # bool, whether it is below the minimum (experiments.rules.protocol): shown, and counted nowhere
-)
+ANECDOTE = "is_anecdote"  # bool, below the minimum (experiments.rules.protocol): shown, but counted nowhere
 _NUMBERS = {  # columns that are no categories, with their types
     **dict.fromkeys(("variant_id", "configuration_id", "vm_count", "measurements", "arm_id", "case_study_id"), "int64"),
     **dict.fromkeys(("year", "block_size_bytes", "vm_vcpus", "vm_ram_gib"), "float64"),
     **dict.fromkeys(("runs", "stated_runs", "run_seconds", "mean_log", "variance"), "float64"),
     **dict.fromkeys(("is_reviewed", "is_paper", "is_described", "is_implausible"), "bool"),
 }
-# Numbers with few values: categories while they are kept, which takes an eighth of the memory.
-_FEW = (
+# Numbers with few distinct values, cached as categories in an eighth of the memory.
+_COMPACT = (
     *("variant_id", "vm_count", "measurements", "case_study_id", "year", "block_size_bytes", "vm_vcpus", "vm_ram_gib"),
     *("runs", "run_seconds"),
 )
 
-# Another one is kept apart from those that are kept: a later version may have other columns.
-_FORM = sha256(repr((_ARM_COLUMNS, _FILTERED_BY, _TOLD_BY, _NUMBERS, _FEW)).encode()).hexdigest()[:12]
+# Part of the cache key, as a later version may have other columns.
+_LAYOUT = sha256(repr((_ARM_COLUMNS, _FILTERED_BY, _ANECDOTE_COLUMNS, _NUMBERS, _COMPACT)).encode()).hexdigest()[:12]
 
 # Filter of a question: path from an arm, and from a finding.
 _ARM_FILTERS = {
@@ -151,11 +149,11 @@ _FINDING_FILTERS = {
 
 @dataclass(frozen=True)
 class Evidence:
-    """All published evidence that a question admits, in any metric; read once, however often an answer asks for it.
+    """All published evidence that a question admits, in any metric, read once.
 
-    question : its metric admits and excludes nothing here
-    with_draft : a case study that counts as if it were published (modelling.answer_store.previews.preview)
-    as_of : what counted at this knowledge revision, in place of what counts now
+    question : its metric is ignored
+    with_draft : key of a case study to count as if it were published (modelling.answer_store.previews.preview)
+    as_of : use the evidence of this knowledge revision in place of the current one
     """
 
     question: Question
@@ -163,69 +161,67 @@ class Evidence:
     as_of: int | None = None
 
     def arms(self, metric: str, *, as_reported: bool = False, with_anecdotes: bool = False) -> pd.DataFrame:
-        """Return every arm of one metric, a row each, with numbers of the same quantity (fairplay.in_metric).
+        """Return every arm of one metric, a row each, with numbers of the same quantity (fairplay.convert_to_metric).
 
-        Native arms count where NATIVE is asked for.
-        as_reported : without what was reported in another metric of the same quantity
-        with_anecdotes : also those below the minimum, with a column ANECDOTE that tells which
+        Native arms count only where the question names NATIVE.
+        as_reported : leave out what was reported in another metric of the same quantity
+        with_anecdotes : include arms below the minimum, marked in the column ANECDOTE
         Columns: the keys of _ARM_COLUMNS, with types and units there, and backend (of kdb.host_storage, empty: not
         stated), host_storage (a key of it, missing: not stated) and research_group; texts as categories.
-        Scores of several benchmarks are left out: they measure nothing in common, so not even ratios may be pooled.
+        Empty for scores of several benchmarks: they measure nothing in common, so not even ratios may be pooled.
         """
         rows = self._rows if with_anecdotes else self._counting_rows
-        rows = rows[rows["metric"] == metric] if as_reported else in_metric(rows, metric)
+        rows = rows[rows["metric"] == metric] if as_reported else convert_to_metric(rows, metric)
         if metric == SCORE and rows["benchmark"].nunique() > 1:
             rows = rows.iloc[:0]
         without = ["benchmark"] if with_anecdotes else ["benchmark", ANECDOTE]
         return rows.drop(columns=without).reset_index(drop=True)
 
     def metrics_measured(self) -> list[tuple[str, str, str]]:
-        """Return metric, unit and case study of everything admitted, each once."""
+        """Return the distinct metric, unit and case study of all admitted arms."""
         rows, admits = self._admitted
         measured = rows.loc[admits & ~rows[ANECDOTE], ["metric", "unit", "case_study"]]
         return sorted(measured.drop_duplicates().itertuples(index=False, name=None))
 
     def metrics_of_anecdotes(self) -> list[str]:
-        """Return the metrics of what would be admitted if it were not below the minimum."""
+        """Return the metrics of admitted arms below the minimum."""
         rows, admits = self._admitted
         return sorted(rows["metric"][admits & rows[ANECDOTE]].unique())
 
     def findings(self, metric: str) -> pd.DataFrame:
-        """Return every ordinal finding, a row each; those of any workload under ANY_WORKLOAD. Lists speak of
-        throughput.
+        """Return every ordinal finding, a row each. Tier lists are about throughput, without VM count or block size.
 
-        Columns: the keys of _FINDING_COLUMNS, and case_studies tuple of slugs; research_groups tuple of names;
-        host_storage str, that of a file on host_fs; cache_mode str, where all configurations of its publication under
-        the hypervisor agree in one, else empty; losing tuple of what durability.losing_options says of each
-        configuration it speaks of. A tier list names neither VM count nor block size.
+        Columns: the keys of _FINDING_COLUMNS; case_studies tuple of slugs; research_groups tuple of names; host_storage
+        str, of a file on host_fs; cache_mode str, if all configurations of its publication under the hypervisor agree,
+        else empty; losing tuple of durability.losing_options of each configuration that it names.
         """
         asked = replace(self.question, metric=metric)
         rows = (
-            _admitted_findings(asked, _counts("case_studies", self.with_draft, self.as_of))
+            _admitted_findings(asked, _counts_as_knowledge("case_studies", self.with_draft, self.as_of))
             .annotate(laboratory=laboratory("case_studies__"))
             .order_by(*_FINDINGS_IN_ORDER, "pk", "case_studies__slug")
         )
-        told: dict[int, tuple[Any, ...]] = {}
+        facts_of: dict[int, tuple[Any, ...]] = {}
         studies: dict[int, dict[str, str]] = {}  # of each finding, with the laboratory of each
         of_study = ("laboratory", "case_studies__slug", "case_studies__vm_counts")
         for lab, slug, vm_counts, pk, *facts in rows.values_list(*of_study, "pk", *_FINDING_COLUMNS.values()):
             if asked.vm_count is None or asked.vm_count in vm_counts:
-                told.setdefault(pk, (pk, *facts))
+                facts_of.setdefault(pk, (pk, *facts))
                 studies.setdefault(pk, {})[slug] = lab
-        frame = pd.DataFrame.from_records(list(told.values()), columns=["pk", *_FINDING_COLUMNS])
-        groups = self._research_groups if told else {}
+        frame = pd.DataFrame.from_records(list(facts_of.values()), columns=["pk", *_FINDING_COLUMNS])
+        groups = self._research_groups if facts_of else {}
         frame = frame.assign(
             case_studies=[tuple(labs) for labs in studies.values()],
             research_groups=[
                 tuple(sorted({groups.get(lab, lab) for lab in labs.values()})) for labs in studies.values()
             ],
         )
-        return frame.assign(**_of_configurations(frame))
+        return frame.assign(**_configuration_columns(frame))
 
     @cached_property
     def _admitted(self) -> tuple[pd.DataFrame, np.ndarray]:
-        """Return the kept arms of the workload, and (arms,) bool, whether the question admits each."""
-        rows = _of_workload(self.question.workload, self._counting_studies, self.with_draft, self.as_of)
+        """Return the arms of the workload, and (arms,) bool, whether the question admits each."""
+        rows = _workload_arms(self.question.workload, self._counting_studies, self.with_draft, self.as_of)
         return rows, _admits(self.question, rows)
 
     @cached_property
@@ -233,8 +229,8 @@ class Evidence:
         """Return the admitted arms with the columns of `arms`, benchmark, and ANECDOTE."""
         rows, admits = self._admitted
         columns = (*_COLUMNS, "benchmark", ANECDOTE)
-        shown = pd.DataFrame({name: _as_shown(name, rows[name].array[admits]) for name in columns})
-        # Groups are read anew: a study that joins two groups changes those of arms kept in memory since long before.
+        shown = pd.DataFrame({name: _as_numbers(name, rows[name].array[admits]) for name in columns})
+        # Groups are not cached: a new case study can join two groups, which changes those of older arms.
         return research_groups.add_groups(shown, self._research_groups)
 
     @cached_property
@@ -244,12 +240,11 @@ class Evidence:
 
     @cached_property
     def _counting_studies(self) -> dict[int, tuple[datetime, int | None]]:
-        """Return the case studies that count, each to its publication time and the latest revision that ended rows of
-        it.
+        """Return the case studies that count, with publication time and the latest revision that ended rows of each.
 
-        The two tell a case study from those of the same number in another database.
+        The two tell a case study from one of the same number in another database, which shares the cache.
         """
-        rows = _counting(self.with_draft, self.as_of).order_by()
+        rows = _counting_studies_of(self.with_draft, self.as_of).order_by()
         return {
             pk: (published, ended)
             for pk, published, ended in rows.values_list("pk", "published_revision__created_at", "rows_ended_revision")
@@ -257,7 +252,7 @@ class Evidence:
 
     @cached_property
     def _research_groups(self) -> dict[str, str]:
-        return research_groups.groups_of(_counting(self.with_draft, self.as_of))
+        return research_groups.groups_of(_counting_studies_of(self.with_draft, self.as_of))
 
 
 def arms(question: Question, *, as_of: int | None = None, with_draft: int | None = None) -> pd.DataFrame:
@@ -270,16 +265,16 @@ def findings(question: Question, *, as_of: int | None = None, with_draft: int | 
     return Evidence(question, with_draft, as_of).findings(question.metric or THROUGHPUT)
 
 
-def _counting(with_draft: int | None, as_of: int | None) -> CaseStudyQuerySet:
-    """Return the case studies that count as knowledge, or did at revision `as_of`."""
+def _counting_studies_of(with_draft: int | None, as_of: int | None) -> CaseStudyQuerySet:
+    """Return the case studies that count as knowledge now, or did at revision `as_of`."""
     if as_of is not None:
         return CaseStudy.objects.known_at(as_of)
     return CaseStudy.objects.filter(Q(status=CaseStudy.Status.PUBLISHED) | Q(pk=with_draft or 0))
 
 
 def _admits(question: Question, rows: pd.DataFrame) -> np.ndarray:
-    """Return (rows,) bool, whether the question admits each. rows : of _of_workload"""
-    admits = pd.Series(_passes(question, rows), index=rows.index)
+    """Return (rows,) bool, whether the question admits each. rows : of _workload_arms"""
+    admits = pd.Series(_passes_filters(question, rows), index=rows.index)
     if question.hypervisor != EMULATOR:
         admits &= rows["virtualisation"] != "emulated"
     if question.hypervisor != NATIVE:
@@ -287,7 +282,7 @@ def _admits(question: Question, rows: pd.DataFrame) -> np.ndarray:
     return admits.to_numpy()
 
 
-def _passes(question: Question, rows: pd.DataFrame) -> np.ndarray:
+def _passes_filters(question: Question, rows: pd.DataFrame) -> np.ndarray:
     """Return (rows,) bool, whether each passes the filters."""
     admits = pd.Series(True, index=rows.index)
     for name, value in question.filters.items():
@@ -307,29 +302,26 @@ def _passes(question: Question, rows: pd.DataFrame) -> np.ndarray:
     return admits.to_numpy()
 
 
-def _as_shown(name: str, values: Any) -> Any:
-    """Return a column as `arms` gives it: numbers that are kept as categories become numbers.
-
-    As astype does it for one column after the other, in a tenth of the time.
-    """
-    if name not in _FEW:
+def _as_numbers(name: str, values: Any) -> Any:
+    """Return a column of `arms`, with cached categories turned back into numbers, in a tenth of the time of astype."""
+    if name not in _COMPACT:
         return values
-    few = values.categories.to_numpy(dtype=_NUMBERS[name])
+    distinct = values.categories.to_numpy(dtype=_NUMBERS[name])
     if _NUMBERS[name] == "int64":
-        return few[values.codes]
-    return np.append(few, np.nan)[values.codes]  # the code of a missing value is -1
+        return distinct[values.codes]
+    return np.append(distinct, np.nan)[values.codes]  # the code of a missing value is -1
 
 
-def _of_workload(
+def _workload_arms(
     workload: str, counting: dict[int, tuple[datetime, int | None]], with_draft: int | None, as_of: int | None
 ) -> pd.DataFrame:
-    """Return the workload's arms of these case studies, by case study and then in the order of summaries.
+    """Return the workload's arms of these case studies, sorted by case study and arm.
 
-    counting : of Evidence
-    The arms of each case study are read once and kept, as they do not change until rows of it end: a publication costs
-    its own arms alone. Drafts are read each time.
+    counting : of Evidence._counting_studies
+    The arms of a published case study are cached until rows of it end, so a publication costs reading its own arms
+    only. Drafts are read each time.
     """
-    name = f"{workload} in form {_FORM}"
+    name = f"{workload} in layout {_LAYOUT}"
     kept = kept_arms.in_memory(name)
     if missing := _missing(kept, counting, with_draft):
         kept = max(kept, kept_arms.in_file(name), key=lambda kept: -len(_missing(kept, counting, with_draft)))
@@ -337,7 +329,7 @@ def _of_workload(
             known, arms = kept
             if arms is not None and not missing.isdisjoint(known):
                 arms = arms[~arms["case_study_id"].isin(missing)]
-            arms = _together([arms, _read(workload, missing)])
+            arms = _combine_sorted([arms, _read(workload, missing)])
             kept = Kept(known | {pk: counting[pk] for pk in missing}, arms)
             kept_arms.keep(name, kept)
         else:
@@ -345,14 +337,15 @@ def _of_workload(
     rows = kept.arms if kept.arms is not None else _read(workload, ())
     rows = rows if kept.case_studies.keys() == counting.keys() else rows[rows["case_study_id"].isin(counting)]
     if with_draft is not None:
-        rows = _together([rows[rows["case_study_id"] != with_draft], _read(workload, {with_draft})])
+        rows = _combine_sorted([rows[rows["case_study_id"] != with_draft], _read(workload, {with_draft})])
     if as_of is not None and (changed := {pk for pk, (_, ended) in counting.items() if ended and ended > as_of}):
-        rows = _together([rows[~rows["case_study_id"].isin(changed)], _read_as_of(workload, changed, as_of)])
+        earlier = _read_arms(Arm.ever.filter(_stood_at(as_of)), workload, changed)
+        rows = _combine_sorted([rows[~rows["case_study_id"].isin(changed)], earlier])
     return rows
 
 
 def _missing(kept: Kept, counting: Mapping[int, Any], with_draft: int | None) -> set[int]:
-    """Return the case studies that have to be read, as they are not kept in their present state."""
+    """Return the case studies that are not cached in their present state."""
     return {pk for pk, state in counting.items() if pk != with_draft and kept.case_studies.get(pk) != state}
 
 
@@ -360,31 +353,27 @@ def _read(workload: str, case_studies: Collection[int]) -> pd.DataFrame:
     return _read_arms(Arm.objects.all(), workload, case_studies)
 
 
-def _read_as_of(workload: str, case_studies: Collection[int], revision: int) -> pd.DataFrame:
-    return _read_arms(Arm.ever.filter(_stood(revision)), workload, case_studies)
-
-
 def _read_arms(arms: QuerySet[Arm], workload: str, case_studies: Collection[int]) -> pd.DataFrame:
     rows = arms.filter(variant__workload__slug=workload, configuration__case_study__in=case_studies)
-    return _frame(rows, _FILTERED_BY).astype(dict.fromkeys(_FEW, "category"))
+    return _frame(rows, _FILTERED_BY).astype(dict.fromkeys(_COMPACT, "category"))
 
 
-def _stood(revision: int) -> Q:
-    """Return the condition that an arm stood for its rows at this revision."""
+def _stood_at(revision: int) -> Q:
+    """Return the condition that an arm was valid at this revision."""
     begun = Q(since_revision__isnull=True) | Q(since_revision__lte=revision)
     return begun & (Q(until_revision__isnull=True) | Q(until_revision__gt=revision))
 
 
-def _together(frames: Iterable[pd.DataFrame | None]) -> pd.DataFrame:
-    """Return one frame of several from _read, by case study and arm number.
+def _combine_sorted(frames: Iterable[pd.DataFrame | None]) -> pd.DataFrame:
+    """Concatenate frames of _read, sorted by case study and arm.
 
-    The order must not depend on which case study was read first: sums differ in their last digits by it, and the same
+    The order must not depend on which case study was read first: it changes the last digits of sums, and the same
     evidence must give the same answer everywhere.
     """
-    return _joined(frames).sort_values(["case_study", "arm_id"], ignore_index=True)
+    return _concatenate(frames).sort_values(["case_study", "arm_id"], ignore_index=True)
 
 
-def _joined(frames: Iterable[pd.DataFrame | None]) -> pd.DataFrame:
+def _concatenate(frames: Iterable[pd.DataFrame | None]) -> pd.DataFrame:
     """Concatenate frames with the same columns."""
     some = [frame for frame in frames if frame is not None]
     some = [frame for frame in some if len(frame)] or some[:1]
@@ -407,28 +396,28 @@ def every_arm(
     """Return all published arms, native ones too, of any metric, with workload and benchmark.
 
     admitting : only those that its filters admit, of any workload; as_of, with_draft : as for Evidence
-    One query, as a publication between two would part them, and one for the research groups.
+    One query, as a publication between two would make them inconsistent, and one for the research groups.
     """
-    stood = Arm.objects.all() if as_of is None else Arm.ever.filter(_stood(as_of))
-    rows = stood.filter(_counts("configuration__case_study", with_draft, as_of)).order_by(*_IN_ORDER)
+    stood = Arm.objects.all() if as_of is None else Arm.ever.filter(_stood_at(as_of))
+    rows = stood.filter(_counts_as_knowledge("configuration__case_study", with_draft, as_of)).order_by(*_IN_ORDER)
     every = _frame(rows, {"workload": "variant__workload__slug", "benchmark": _FILTERED_BY["benchmark"], **_IS_PAPER})
     taken = np.ones(len(every), dtype=bool) if with_anecdotes else ~every.pop(ANECDOTE).to_numpy(dtype=bool)
     if admitting is not None and admitting.filters:
-        taken &= _passes(admitting, every)
+        taken &= _passes_filters(admitting, every)
     every = every[taken].drop(columns=list(_IS_PAPER)).reset_index(drop=True)
-    return research_groups.add_groups(every, research_groups.groups_of(_counting(with_draft, as_of)))
+    return research_groups.add_groups(every, research_groups.groups_of(_counting_studies_of(with_draft, as_of)))
 
 
 def workload_has_more_arms_than(number: int, workload: str) -> bool:
-    """Tell whether more arms than this are published under the workload: all of them are read to answer a question."""
-    counts = _counts("configuration__case_study", None, None)
+    """Tell whether more arms than this are published under the workload, all of which an answer has to read."""
+    counts = _counts_as_knowledge("configuration__case_study", None, None)
     return Arm.objects.filter(counts, variant__workload__slug=workload).order_by()[number : number + 1].exists()
 
 
 def arms_of(case_study: CaseStudy) -> pd.DataFrame:
     """Return every arm of one case study, with ANECDOTE."""
     arms = _frame(Arm.objects.filter(configuration__case_study=case_study).order_by("pk"))
-    return research_groups.add_groups(arms, research_groups.groups_of(_counting(case_study.pk, None)))
+    return research_groups.add_groups(arms, research_groups.groups_of(_counting_studies_of(case_study.pk, None)))
 
 
 def _frame(rows: QuerySet[Arm], further: Mapping[str, str] = MappingProxyType({})) -> pd.DataFrame:
@@ -448,24 +437,21 @@ def _frame(rows: QuerySet[Arm], further: Mapping[str, str] = MappingProxyType({}
         ),
         **setting_keys("configuration__"),
     )
-    paths = (*_ARM_COLUMNS.values(), *_TOLD_BY.values(), *further.values())
+    paths = (*_ARM_COLUMNS.values(), *_ANECDOTE_COLUMNS.values(), *further.values())
     values = rows.values_list(*paths, "configuration__host_fs__slug", "configuration__backend")
     records = (
         (*known, backend or (FILE if host_fs else ""), host_storage_key(backend, host_fs))
         for *known, host_fs, backend in values.iterator(chunk_size=_ROWS_AT_ONCE)
     )
-    columns = [*_ARM_COLUMNS, *_TOLD_BY, *further, "backend", "host_storage"]
+    columns = [*_ARM_COLUMNS, *_ANECDOTE_COLUMNS, *further, "backend", "host_storage"]
     typed: list[pd.DataFrame] = []
     while (some := list(islice(records, _ROWS_AT_ONCE))) or not typed:
-        typed.append(_typed(some, columns))
-    return _with_anecdotes(_joined(typed))
+        typed.append(_typed_frame(some, columns))
+    return _mark_anecdotes(_concatenate(typed))
 
 
-def _with_anecdotes(rows: pd.DataFrame) -> pd.DataFrame:
-    """Replace _TOLD_BY by ANECDOTE; take the length of runs from the load's parameters where it is not stated.
-
-    One query.
-    """
+def _mark_anecdotes(rows: pd.DataFrame) -> pd.DataFrame:
+    """Replace _ANECDOTE_COLUMNS by ANECDOTE; take an unstated length of runs from the load's parameters. One query."""
     loads = WorkloadVariant.objects.in_bulk(rows["variant_id"].unique().tolist())
     seconds_of = {pk: protocol.seconds_of(load.parameters) for pk, load in loads.items()}
     seconds = rows["run_seconds"].fillna(rows["variant_id"].map(seconds_of).astype("float64"))
@@ -481,12 +467,13 @@ def _with_anecdotes(rows: pd.DataFrame) -> pd.DataFrame:
         )
         for runs, spread, length, is_described in zip(*(column.tolist() for column in known), strict=True)
     ]
-    told = {"run_seconds": seconds, ANECDOTE: np.array(below, dtype=bool)}
-    return rows.assign(**told).drop(columns=list(_TOLD_BY))
+    return rows.assign(**{"run_seconds": seconds, ANECDOTE: np.array(below, dtype=bool)}).drop(
+        columns=list(_ANECDOTE_COLUMNS)
+    )
 
 
-def _typed(records: Sequence[Sequence[Any]], columns: list[str]) -> pd.DataFrame:
-    """Return the columns as numbers where _NUMBERS says so, else as categories of text."""
+def _typed_frame(records: Sequence[Sequence[Any]], columns: list[str]) -> pd.DataFrame:
+    """Return the frame with numbers in the columns of _NUMBERS, else categories of text."""
     values = zip(*records, strict=True) if records else repeat(())
     return pd.DataFrame(
         {
@@ -503,33 +490,33 @@ def _categories(values: Sequence[Any]) -> pd.Categorical:
 
 
 class Reach:
-    """Where evidence of these case studies counts, published or not. Two queries, however much is asked of it."""
+    """Decide which questions admit evidence of these case studies, published or not. Two queries in all."""
 
     def __init__(self, case_study_ids: list[int]) -> None:
         self._rows = [*_admitting_arms(case_study_ids), *_admitting_findings(case_study_ids)]
         self._admitted = cache(self._values_admitted)
 
     def admits(self, question: Question) -> bool:
-        """Tell whether the question admits some of it; under ANY_WORKLOAD that of each."""
+        """Tell whether the question admits some of it, under ANY_WORKLOAD of any workload."""
         asked = dict(question.filters)
         if question.workload != ANY_WORKLOAD:
             asked["workload"] = question.workload
         return tuple(asked.values()) in self._admitted(tuple(asked))
 
     def _values_admitted(self, names: tuple[str, ...]) -> set[tuple[Any, ...]]:
-        """Return the values that a question may give these filters so that some of the evidence passes."""
+        """Return the combinations of values of these filters that admit some of the evidence."""
         per_row = [[row.get(name, ()) for name in names] for row in self._rows if row["needs"] <= set(names)]
         return {values for columns in per_row for values in product(*columns)}
 
     def differs_in(self, columns: Iterable[str]) -> bool:
-        """Tell whether pieces of it differ in one of these columns; only then do they compare values of it."""
+        """Tell whether it has several values of one of these columns, without which it compares none."""
         return any(len({value for row in self._rows for value in row.get(column, ())}) > 1 for column in columns)
 
 
 def _admitting_arms(case_study_ids: list[int]) -> list[dict[str, Any]]:
-    """Return the distinct kinds of arms: filter to the values that admit it, as _admits has it.
+    """Return the distinct kinds of arms, each as filter to the values that admit it; the rules are those of _admits.
 
-    Arms of before rows ended count too: what they joined falls apart. So does any metric: an answer names all.
+    Includes arms before rows ended, as their end changes answers, and all metrics, as an answer names all.
     """
     reviewed = "configuration__case_study__publication__is_reviewed"
     paths = {"workload": "variant__workload__slug", **_ARM_FILTERS, "backend": "configuration__backend"}
@@ -560,7 +547,7 @@ def _admitting_arms(case_study_ids: list[int]) -> list[dict[str, Any]]:
 
 
 def _admitting_findings(case_study_ids: list[int]) -> list[dict[str, Any]]:
-    """Return these case studies' findings: filter to the values that admit it, as _admitted_findings has it."""
+    """Return each finding as filter to the values that admit it; the rules are those of _admitted_findings."""
     paths = {
         "workload": "variant__workload__slug",
         **_FINDING_FILTERS,
@@ -582,7 +569,7 @@ def _admitting_findings(case_study_ids: list[int]) -> list[dict[str, Any]]:
 
 
 def has_idle_filter(question: Question, as_of: int | None = None) -> bool:
-    """Tell whether some filter changes nothing: the evidence is the same without it, or with the next weaker grade."""
+    """Tell whether a filter changes nothing: the evidence is the same without it, or with the next lower grade."""
     unset: list[dict[str, Any]] = [{name: None} for name in question.filters if name != "grade"]
     wider = [replace(question, **without) for without in unset]
     if question.grade:
@@ -596,9 +583,9 @@ def has_idle_filter(question: Question, as_of: int | None = None) -> bool:
     )
 
 
-def _of_configurations(findings: pd.DataFrame) -> dict[str, list[Any]]:
-    """Return what the configurations behind each finding have, as Evidence.findings gives it; one query."""
-    modes, losing = _options(findings)
+def _configuration_columns(findings: pd.DataFrame) -> dict[str, list[Any]]:
+    """Return the columns of Evidence.findings that come from configurations. One query."""
+    modes, losing = _cache_modes_and_losses(findings)
     keys = list(findings[["publication", "hypervisor", "guest_fs", "host_fs"]].itertuples(index=False, name=None))
     return {
         "host_storage": [host_storage_key(FILE, host_fs) for *_, host_fs in keys],
@@ -607,7 +594,7 @@ def _of_configurations(findings: pd.DataFrame) -> dict[str, list[Any]]:
     }
 
 
-def _counts(case_study: str, with_draft: int | None, as_of: int | None) -> Q:
+def _counts_as_knowledge(case_study: str, with_draft: int | None, as_of: int | None) -> Q:
     """Return the condition that the case study at this path counts as knowledge, or did at revision `as_of`."""
     if as_of is not None:
         return Q(**{f"{case_study}__in": CaseStudy.objects.known_at(as_of)})
@@ -620,11 +607,11 @@ def _admitted_findings(question: Question, counts: Q) -> QuerySet[OrdinalFinding
     if question.guest_os_family:
         studies = CaseStudy.objects.filter(configurations__guest_os__family=question.guest_os_family)
         asked &= Q(case_studies__in=studies)
-    if question.host_storage:  # of a list: a file on the host's file system
+    if question.host_storage:  # tier lists are about files on the host's file system
         asked &= Q(host_fs__slug=question.host_storage.removeprefix(f"{UNNAMED}-"))
     if question.evidence == PAPERS:
         asked &= Q(publication__is_reviewed=True)
-    # In one call, so that all conditions are on the same case study.
+    # One filter call, so that all conditions are on the same case study.
     if question.workload != ANY_WORKLOAD:
         asked &= Q(variant__workload__slug=question.workload)
     rows = OrdinalFinding.objects.filter(counts, asked)
@@ -633,13 +620,13 @@ def _admitted_findings(question: Question, counts: Q) -> QuerySet[OrdinalFinding
     return rows if admits_lists else rows.none()
 
 
-def _options(
+def _cache_modes_and_losses(
     findings: pd.DataFrame,
 ) -> tuple[dict[tuple[str, ...], str], dict[tuple[str, ...], list[tuple[str, ...]]]]:
-    """Return the options of the configurations behind findings.
+    """Return cache modes and unsafe options of the configurations behind findings.
 
-    (publication, hypervisor) to the one cache mode its configurations agree in, and (publication, hypervisor, guest,
-    host) to what each of its configurations can lose writes by.
+    (publication, hypervisor) to the cache mode in which all its configurations agree, and (publication, hypervisor,
+    guest, host) to the unsafe options of each of its configurations.
     """
     rows = Configuration.objects.filter(
         case_study__slug__in={slug for slugs in findings["case_studies"] for slug in slugs},

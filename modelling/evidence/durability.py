@@ -1,16 +1,16 @@
 """Find the options of a configuration that can lose acknowledged writes. No Django.
 
-A write is acknowledged when fsync returned, or a write to a file opened with O_SYNC. It is lost by an option when the
-option keeps the request to flush from reaching the disk, so that a crash or a power cut takes what was promised.
-A cache alone loses nothing that was acknowledged as long as it hands flushes on (writeback). What a source does not
-state is not held against it. Source and the options that look alike but are safe: docs/models/verdict.md.
+A write is acknowledged when fsync returns, or a write to a file opened with O_SYNC. An option can lose it if it keeps
+the flush request from reaching the disk, so that a crash or power cut destroys it. A cache that passes flushes on
+(writeback) loses nothing. What a source does not state counts as safe. Sources, and options that look alike but are
+safe: docs/models/verdict.md.
 """
 
 import re
 
-# Words of a cache mode: QEMU's "unsafe", which it also spells by its parts.
+# Unsafe cache modes: QEMU's "unsafe", and the option by which it can also be set.
 _CACHE_MODES = frozenset({"unsafe", "no-flush=on"})
-# Mount options, and properties of data sets where a source lists them as such.
+# Unsafe mount options, and properties of ZFS that sources list among them.
 _MOUNT_OPTIONS = frozenset(
     {
         "nobarrier",  # ext3, ext4, XFS, Btrfs
@@ -25,8 +25,7 @@ _MOUNT_OPTIONS = frozenset(
 
 
 def losing_options(cache_mode: str, guest_mount_options: str, host_mount_options: str) -> tuple[str, ...]:
-    """List the stated options that can lose acknowledged writes, as a reader would write them; each text as its source
-    states it, empty: not stated."""
+    """List the stated options that can lose acknowledged writes, in words. Texts : as in the source, or ""."""
     losing = [f"cache mode {cache_mode}"] if _words(cache_mode) & _CACHE_MODES else []
     for side, options in (("guest", guest_mount_options), ("host", host_mount_options)):
         losing += [f"{side} mount option {option}" for option in sorted(_words(options) & _MOUNT_OPTIONS)]

@@ -1,4 +1,4 @@
-"""Which hypervisors are the same below, and which entries nobody can run today. No Django.
+"""Tell which hypervisors run another one, and which entries nobody can choose today. No Django.
 
 Source: the administration guide of Proxmox VE, "Qemu/KVM Virtual Machines".
 """
@@ -15,19 +15,19 @@ def hypervisor_of(key: str) -> str:
 
 
 def shared(named: Collection[str], entries: Collection[str]) -> list[tuple[str, str]]:
-    """Return each product and what it runs, where a sentence about entries sets one against the other.
+    """Return each product with the hypervisor that it runs, where a sentence opposes the two.
 
-    named : keys that the sentence names; entries : keys that it chooses among
+    named : keys that the sentence names; entries : keys that it chooses from
     """
     named_hypervisors, there = ({hypervisor_of(key) for key in keys} for keys in (named, entries))
     return [pair for pair in RUNS.items() if set(pair) <= there and set(pair) & named_hypervisors]
 
 
-# What nobody can choose today: ports to research systems, and what a source did not state.
+# Entries that nobody can choose today: ports to research systems, and what a source did not state.
 _NOT_OFFERED = {"bsd-zfs", "openzfs", "flexclone-ext4", "qemu-unstated", "kubernetes", "write caching disabled"}
-_OF_SHARED_DIRECTORIES = ("virtiofs ", "9p ")  # cache modes of these alone
+_SHARED_DIRECTORIES = ("virtiofs ", "9p ")  # shared directories; their cache modes are not for disks
 
 
 def may_be_offered(key: str) -> bool:
-    """Return whether somebody can choose the entry of this key today, whatever the images lie on."""
-    return _NOT_OFFERED.isdisjoint(re.split(r"-on-|:|^dir-", key)) and not key.startswith(_OF_SHARED_DIRECTORIES)
+    """Return whether somebody can choose this entry today, whatever the host storage."""
+    return _NOT_OFFERED.isdisjoint(re.split(r"-on-|:|^dir-", key)) and not key.startswith(_SHARED_DIRECTORIES)

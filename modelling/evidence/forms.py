@@ -1,4 +1,4 @@
-"""A question as pages and the API ask it, checked."""
+"""Forms that check a question from pages and the API."""
 
 from dataclasses import replace
 from functools import partial
@@ -19,7 +19,7 @@ from .words import listed
 
 
 def axis_choices() -> list[tuple[str, str]]:
-    """Return every axis with its label, as a form offers them."""
+    """Return the choices of a form field: every axis with its label."""
     return [(axis.name, axis.label) for axis in AXES.values()]
 
 
@@ -41,12 +41,12 @@ _NAMED_FIELDS = {
 
 
 class CatalogueField(forms.CharField):
-    """A name from the catalogue; names and aliases are accepted as imports accept them, and become the slug."""
+    """A name from the catalogue: a slug, name or alias as in imports, cleaned to the slug."""
 
     def __init__(self, kind: str, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.kind = kind
-        # Read when shown; the API never shows it.
+        # Lazy, as the API never renders it.
         self.widget = Select(choices=CallableChoiceIterator(self._choices))
 
     def _choices(self) -> list[tuple[str, str]]:
@@ -55,7 +55,7 @@ class CatalogueField(forms.CharField):
 
     @property
     def allowed(self) -> list[str]:
-        """Return the slugs it stands for, in the catalogue's order."""
+        """Return the accepted slugs, in the catalogue's order."""
         return list(names.names()[self.kind])
 
     def clean(self, value: Any) -> str | None:
@@ -72,8 +72,8 @@ class CatalogueField(forms.CharField):
         return slug
 
 
-class _Ticks(forms.CheckboxSelectMultiple):
-    """Boxes to tick; an address may also name the values in one parameter, separated by commas."""
+class _Checkboxes(forms.CheckboxSelectMultiple):
+    """Checkboxes; an address may also give the values in one parameter, separated by commas."""
 
     def value_from_datadict(self, data: Any, files: Any, name: str) -> list[str]:
         values = data.getlist(name) if hasattr(data, "getlist") else data.get(name) or []
@@ -84,7 +84,7 @@ class _Ticks(forms.CheckboxSelectMultiple):
 class NeedsField(forms.MultipleChoiceField):
     """Abilities that an entry must have, in the order of the table of abilities, each once."""
 
-    widget = _Ticks
+    widget = _Checkboxes
 
     def __init__(self) -> None:
         super().__init__(
@@ -102,7 +102,7 @@ class NeedsField(forms.MultipleChoiceField):
 
 
 class QuestionForm(forms.Form):
-    """One question on one axis. `question()` gives it once the form is valid."""
+    """A question on one axis."""
 
     vm_count = forms.IntegerField(
         required=False,
@@ -115,7 +115,7 @@ class QuestionForm(forms.Form):
         widget=Select,
         required=False,
         label="Evidence at least",
-        choices=lambda: [("", "Any"), *((g, g) for g in GRADES)],  # lists would be copied with each form
+        choices=lambda: [("", "Any"), *((g, g) for g in GRADES)],  # callables, as each form would copy a list
         error_messages={"invalid_choice": "%(value)r is not a grade; allowed are A, B, C, D."},
     )
     evidence = forms.ChoiceField(
@@ -158,7 +158,7 @@ class QuestionForm(forms.Form):
         self.order_fields(self.field_order)
 
     def question(self) -> Question:
-        """Return the question asked; call it on a valid form only."""
+        """Return the question of a valid form."""
         values: dict[str, Any] = {
             name: self.cleaned_data[name] or None for name in QuestionForm.field_order if name != "needs"
         }
@@ -166,7 +166,7 @@ class QuestionForm(forms.Form):
 
 
 class AnyWorkloadForm(QuestionForm):
-    """A question on an axis without a workload of its own."""
+    """A question on an axis without a workload."""
 
     def __init__(self, data: Any = None, **options: Any) -> None:
         super().__init__(data, **options)
@@ -178,13 +178,13 @@ class AnyWorkloadForm(QuestionForm):
 
 
 def shown(question: Question) -> dict[str, str]:
-    """Return the fields of a form that a question fills."""
+    """Return the form data of a question."""
     asked = {"axis": question.axis, "workload": question.workload, **question.asked}
     return {name: str(value) for name, value in asked.items()}
 
 
 class AskForm(QuestionForm):
-    """The question as a person puts it: the axis is one of the fields, VM counts are those that were run."""
+    """The question on pages: the axis is a field, and VM counts are a choice of those that were run."""
 
     field_order = ("axis", *QuestionForm.field_order)
 
@@ -203,7 +203,7 @@ class AskForm(QuestionForm):
         )
         self.fields["workload"].widget.is_required = True
         asked = (data or {}).get("vm_count", "")
-        self.fields["vm_count"].widget = Select(choices=CallableChoiceIterator(partial(_vm_counts_beside, asked)))
+        self.fields["vm_count"].widget = Select(choices=CallableChoiceIterator(partial(_vm_count_choices, asked)))
         self.order_fields(self.field_order)
 
     @property
@@ -227,7 +227,7 @@ class AskForm(QuestionForm):
         return any(field.value() or field.errors for field in self.further_fields)
 
 
-def _vm_counts_beside(asked: str) -> list[tuple[Any, Any]]:
+def _vm_count_choices(asked: str) -> list[tuple[Any, Any]]:
     counts = names.vm_counts()
     others = [asked] if asked and asked not in map(str, counts) else []
     return [("", "Any"), *((n, n) for n in [*counts, *others])]
@@ -237,12 +237,12 @@ LONGEST_KEY = 200  # three slugs and a cache mode
 
 
 def axes_with(key: str) -> list[str]:
-    """Return the axes of which this is an entry by its form and its names."""
+    """Return the axes on which this key is an entry."""
     return [axis for axis in AXES if not _fault(axis, key)]
 
 
 def entry_error(axis: str, key: str) -> str:
-    """Say what is wrong with an entry's key, or "". It need not be ranked: the model knows others too."""
+    """State what is wrong with an entry's key, or "". It need not be ranked, as the model predicts others, too."""
     fault = _fault(axis, key)
     others = [AXES[other].label.lower() for other in axes_with(key)] if fault else []
     return f"{fault} It is an entry of the axis {listed(others, 'or')}." if others else fault

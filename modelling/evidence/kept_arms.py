@@ -1,7 +1,7 @@
-"""The arms of a workload that were read once: in the memory of each process, and in a file for all of a machine.
+"""Cache the arms of a workload in the memory of each process, and in a file for all processes of a machine.
 
-What is published does not change until rows of it end, so what is kept stays true; a process that has not read the arms
-finds them in the file in a hundredth of the time that the database takes.
+Published arms do not change until rows end, so the cache stays valid. Reading the file takes a hundredth of the time of
+the database.
 """
 
 import json
@@ -23,18 +23,21 @@ logger = logging.getLogger(__name__)
 
 
 class Kept(NamedTuple):
-    """Arms, and of each case study that was read for them what would have to be read again if it differed."""
+    """Cached arms. case_studies : key to publication time and latest revision that ended rows, when they were read"""
 
     case_studies: dict[int, tuple[datetime, int | None]]
     arms: pd.DataFrame | None
 
 
 NOTHING = Kept({}, None)
-_newest: tuple[str, Kept] = ("", NOTHING)  # what was asked for last, and its stamp: an answer asks six times
+_newest: tuple[str, Kept] = (
+    "",
+    NOTHING,
+)  # stamp and arms, unpickled once for the six uses of an answer
 
 
 def in_memory(name: str) -> Kept:
-    """Return what this process has kept; NOTHING where it has none. Nobody changes it."""
+    """Return the arms cached by this process, else NOTHING. Callers must not change them."""
     global _newest
     stamp = caches["arms"].get(_key(name), "")
     last, kept = _newest
@@ -45,11 +48,11 @@ def in_memory(name: str) -> Kept:
 
 
 def in_file(name: str) -> Kept:
-    """Return what any process of this machine has kept; NOTHING where none has, or the file cannot be read."""
+    """Return the arms cached by any process of this machine; NOTHING where none has, or the file cannot be read."""
     try:
         content: bytes | None = caches["arms-in-files"].get(_key(name))
-        return _read(content) if content is not None else NOTHING
-    except Exception as error:  # cut off where the power failed, which NumPy meets with many kinds
+        return _deserialize(content) if content is not None else NOTHING
+    except Exception as error:  # of a truncated file NumPy raises many types
         logger.warning("kept arms cannot be read, and are read from the database name=%s reason=%r", name, error)
         return NOTHING
 
@@ -60,21 +63,21 @@ def keep_in_memory(name: str, kept: Kept) -> None:
 
 
 def keep(name: str, kept: Kept) -> None:
-    """Keep it for this process, and for all where there is room."""
+    """Cache the arms for this process and, if there is room, for all processes of the machine."""
     keep_in_memory(name, kept)
     try:
-        caches["arms-in-files"].set(_key(name), _written(kept))
+        caches["arms-in-files"].set(_key(name), _serialize(kept))
     except OSError as error:
         logger.warning("arms cannot be kept in a file name=%s reason=%s", name, error.strerror)
 
 
 def _key(name: str) -> str:
-    """Return the key of what this version of KDB keeps: a column for each setting."""
+    """Return the cache key, which changes with versions and settings, as these change the columns."""
     return sha256(f"{name} {__version__} {pd.__version__} {' '.join(SETTINGS)}".encode()).hexdigest()
 
 
-def _written(kept: Kept) -> bytes:
-    """Return arrays and texts, and nothing that Python would have to run: whoever can write there is not trusted."""
+def _serialize(kept: Kept) -> bytes:
+    """Return arrays and texts without pickle: others who can write files there must not run code here."""
     arrays, columns = dict[str, Any](), list[Any]()
     for name, column in kept.arms.items() if kept.arms is not None else ():
         categories = None
@@ -90,8 +93,8 @@ def _written(kept: Kept) -> bytes:
     return content.getvalue()
 
 
-def _read(content: bytes) -> Kept:
-    """Return what was written. Raises Exception where the file is broken."""
+def _deserialize(content: bytes) -> Kept:
+    """Return what _serialize wrote. Raises Exception where the file is broken."""
     with np.load(BytesIO(content), allow_pickle=False) as arrays:
         case_studies, columns = json.loads(str(arrays["about"]))
         frame = None

@@ -1,6 +1,6 @@
-"""Names a question may use: slugs, labels and aliases, kept in memory for a few seconds.
+"""Look up the names that a question may use: slugs, labels and aliases, cached for some seconds.
 
-Every ranking request needs them to check its filters, and they change a few times a year.
+Every request checks its filters against them, and they change a few times a year.
 """
 
 import hashlib
@@ -43,7 +43,7 @@ _NAMED: dict[str, type[CatalogueEntry]] = {
     "file_system": FileSystem,
     "benchmark": Benchmark,
 }
-# Folded, as a question may spell it: what imports accept, but "none" says too little among other words.
+# Folded spellings of native in questions: those of imports except "none", which is ambiguous among other words.
 _NATIVELY = entry_names.NATIVE - {"none"} | {"natively"}
 
 
@@ -53,7 +53,7 @@ def names() -> dict[str, dict[str, str]]:
 
 
 def described() -> dict[str, str]:
-    """Return workload to what the catalogue says it does."""
+    """Return workload to its description in the catalogue."""
     return _catalogue()["described"]
 
 
@@ -63,9 +63,9 @@ def vm_counts() -> list[int]:
 
 
 def slug_for(kind: str, name: str) -> str | None:
-    """Return the slug that a slug, a name or an alias stands for, spelled as imports accept it; None if none fits."""
+    """Return the slug of a slug, name or alias in any spelling that imports accept; None where it is unknown."""
     if name in _catalogue()["names"][kind]:
-        return name  # of two releases that are folded alike, the one that is written
+        return name  # exact, as two releases may fold to the same text
     if kind in SETTINGS and SETTINGS[kind].is_bytes and (size := bytes_of(name)):
         return str(size)
     return _catalogue()["spellings"][kind].get(entry_names.fold(name))
@@ -88,18 +88,18 @@ def in_sentence(axis: Axis, key: str) -> str:
 
 
 def studies(slugs: Iterable[str]) -> dict[str, str]:
-    """Return each of the case studies as a sentence names it: by its title; one query."""
+    """Return each case study's title in quotation marks. One query."""
     rows = CaseStudy.objects.filter(slug__in=list(slugs)).values_list("slug", "title")
     return {slug: f"“{title}”" for slug, title in rows}
 
 
 def publications(slugs: Iterable[str]) -> dict[str, str]:
-    """Return each of the publications as a sentence names it: by authors and year, else by its title; one query."""
+    """Return how a sentence names each publication: by authors and year, else by title. One query."""
     rows = Publication.objects.filter(slug__in=list(slugs)).values_list("slug", "authors", "year", "title")
-    return {slug: _cited(authors, year) or f"“{title}”" for slug, authors, year, title in rows}
+    return {slug: _format_citation(authors, year) or f"“{title}”" for slug, authors, year, title in rows}
 
 
-def _cited(authors: Sequence[str], year: int | None) -> str:
+def _format_citation(authors: Sequence[str], year: int | None) -> str:
     """Write "Djordjevic and others (2022)"; "" where no author is stated."""
     families = [author.split()[-1] for author in authors]
     named = listed(families) if len(families) < 3 else f"{families[0]} and others"
@@ -119,13 +119,13 @@ def arm_label(row: Any) -> str:
 
 
 def stamp() -> str:
-    """Return a stamp that changes whenever any of the names does."""
+    """Return a digest that changes with the names."""
     _catalogue()
     return _unpickled[0]
 
 
 def clear_cache() -> None:
-    """Read the catalogue anew at the next question."""
+    """Clear the cached catalogue."""
     cache.delete(_KEY)
 
 
@@ -139,21 +139,20 @@ def _catalogue() -> dict[str, Any]:
     if catalogue is None:
         catalogue = _read()
         stamp = hashlib.sha256(repr(catalogue).encode()).hexdigest()
-        cache.set(f"{_KEY}.{stamp}", catalogue, 2 * _SECONDS)  # it outlives the stamp that leads to it
+        cache.set(f"{_KEY}.{stamp}", catalogue, 2 * _SECONDS)  # outlives the stamp that refers to it
         cache.set(_KEY, stamp, _SECONDS)
     _unpickled = (stamp, catalogue)
     return catalogue
 
 
-def _of_settings(labels: dict[str, dict[str, str]]) -> dict[str, dict[str, str]]:
-    """Return each setting's column to its values with their labels: the well-known ones, then what else case studies
-    say that everybody may see. Of a setting that belongs to something, its axis to the entries that they state.
+def _setting_labels(labels: dict[str, dict[str, str]]) -> dict[str, dict[str, str]]:
+    """Return each setting's column to its values with labels: well-known ones, then others in visible case studies.
 
-    labels : of the catalogue
+    For releases of software also the axis to its entries with labels. labels : kind to slug to label
     """
     values: dict[str, set[str]] = {column: set() for column in SETTINGS}
     entries: dict[str, set[tuple[str, str]]] = {setting.axis: set() for setting in SETTINGS.values() if setting.of}
-    for hypervisor, backend, host_fs, guest_fs, *stated in _seen():
+    for hypervisor, backend, host_fs, guest_fs, *stated in _cached_settings():
         owner_of = {
             **{"hypervisor": hypervisor, "host_storage": host_storage_key(backend, host_fs), "guest_fs": guest_fs},
             **dict(zip(SETTINGS, stated, strict=True)),
@@ -176,14 +175,14 @@ def _of_settings(labels: dict[str, dict[str, str]]) -> dict[str, dict[str, str]]
     return named
 
 
-def _seen() -> list[tuple[Any, ...]]:
-    """Return what `_stated` does: others from the next revision on, and other settings from the next version on."""
+def _cached_settings() -> list[tuple[Any, ...]]:
+    """Return _stated_settings, cached by revision and number of settings."""
     key = f"modelling.evidence.settings:{len(SETTINGS)}:{counts.revision()}"
-    return cache.get_or_set(key, _stated, _SETTINGS_SECONDS) or []
+    return cache.get_or_set(key, _stated_settings, _SETTINGS_SECONDS) or []
 
 
-def _stated() -> list[tuple[Any, ...]]:
-    """Return what configurations that everybody may see have: hypervisor, backend, file systems and each setting."""
+def _stated_settings() -> list[tuple[Any, ...]]:
+    """Return the distinct hypervisor, backend, file systems and settings of all public configurations."""
     columns = [f"{column}_as_key" for column in SETTINGS]
     owners = ("hypervisor__slug", "backend", "host_fs__slug", "guest_fs__slug")
     rows = Configuration.objects.filter(case_study__in=CaseStudy.objects.visible()).annotate(**setting_keys())
@@ -199,19 +198,21 @@ def _read() -> dict[str, Any]:
         if model is Workload:
             described = {slug: description for slug, *_, description in rows}
     choices = {"storage": Storage.Kind.choices, "guest_os_family": OperatingSystem.Family.choices}
-    storages = host_storages(labels["file_system"], sorted({backend for _, backend, *_ in _seen()} - {"", *BACKENDS}))
+    storages = host_storages(
+        labels["file_system"], sorted({backend for _, backend, *_ in _cached_settings()} - {"", *BACKENDS})
+    )
     for kind, named in {**choices, "host_storage": storages.items()}.items():
         labels[kind] = {value: label for value, label in named if value}
         spellings[kind] = spelled(kind, ((value, label, ()) for value, label in labels[kind].items()), in_question=True)
-    # What a question may name; an entry of an axis is a hypervisor of the catalogue.
+    # For questions only; entries of the axis are hypervisors of the catalogue.
     labels["hypervisor_or_native"] = {**labels["hypervisor"], NATIVE: "Native, no hypervisor"}
     spellings["hypervisor_or_native"] = {**spellings["hypervisor"], **dict.fromkeys(_NATIVELY, NATIVE)}
-    for kind, of_setting in _of_settings(labels).items():
+    for kind, of_setting in _setting_labels(labels).items():
         words = {value.name: value.words for value in SETTINGS[kind].values} if kind in SETTINGS else {}
         labels[kind] = of_setting
         spellings[kind] = entry_names.spellings(
             (value, label, words.get(value, ())) for value, label in of_setting.items()
         )
     lists = CaseStudy.objects.published().order_by().values_list("vm_counts", flat=True).distinct()
-    run = sorted({n for row in lists for n in row if n})
-    return {"names": labels, "spellings": spellings, "described": described, "vm_counts": run}
+    vm_counts = sorted({n for row in lists for n in row if n})
+    return {"names": labels, "spellings": spellings, "described": described, "vm_counts": vm_counts}

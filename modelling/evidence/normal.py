@@ -1,3 +1,3 @@
-"""The quantile by which 95 % intervals become variances, and variances intervals."""
+"""The two-sided 95 % quantile of the standard normal distribution, which turns intervals into variances and back."""
 
-NORMAL_95 = 1.959964  # of the standard normal distribution, two-sided
+NORMAL_95 = 1.959964

@@ -1,4 +1,4 @@
-"""One question, in one spelling. No Django."""
+"""Define a question and its canonical spelling. No Django."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, make_dataclass
@@ -10,9 +10,9 @@ from kdb.disk_path import SETTINGS
 
 from .axes import AXES, NATIVE, NATIVE_AXES
 
-# From the strongest: A several laboratories with spread, B measured, C derived from text or without review, D stated.
+# Strongest first: A several laboratories with spread, B measured, C derived from text or unreviewed, D stated.
 GRADES = ("A", "B", "C", "D")
-PAPERS = "papers"  # the evidence of reviewed publications alone
+PAPERS = "papers"  # only the evidence of reviewed publications
 
 AxisName = Annotated[str, Among(AXES)]
 Grade = Annotated[str, Among(GRADES)]
@@ -39,18 +39,18 @@ class _Question:
 
     @property
     def filters(self) -> dict[str, str | int]:
-        """Return the filters of evidence that were set: neither axis nor workload, nor what an entry must have."""
+        """Return the filters of evidence that are set, without axis, workload and needs."""
         without = ("axis", "workload", "needs")
         return {name: value for name, value in vars(self).items() if value is not None and name not in without}
 
     @property
     def asked(self) -> dict[str, str | int]:
-        """Return everything that was asked except axis and workload, as addresses and forms spell it."""
+        """Return all that is set except axis and workload, as query parameters spell it."""
         return {**self.filters, **({"needs": ",".join(self.needs)} if self.needs else {})}
 
     @property
     def key(self) -> str:
-        """Return the canonical spelling: equal for equal questions, whatever aliases they were asked in."""
+        """Return the canonical spelling, which is equal for equal questions."""
         return f"{self.axis}?" + "&".join(f"{k}={v}" for k, v in [("workload", self.workload), *self.asked.items()])
 
     @property
@@ -64,7 +64,7 @@ class _Question:
 
     @classmethod
     def from_key(cls, key: str) -> Self:
-        """Return the question that `key` spells."""
+        """Return the question of a key."""
         axis, _, query = key.partition("?")
         values: dict[str, Any] = dict(part.split("=", 1) for part in query.split("&"))
         if "vm_count" in values:
@@ -89,12 +89,14 @@ else:
         namespace={"__doc__": _Question.__doc__},
         frozen=True,
     )
-    Question.__module__ = __name__  # of which it is pickled
+    Question.__module__ = __name__  # so that it can be pickled
 
 
 def choices_for(workload: str, hypervisor: str | None) -> list[Question]:
-    """Return one question for each choice that is still open, those of a single thing first; none on releases, of which
-    those are right that the product supports."""
+    """Return a question for each axis that is open, axes with one column first.
+
+    None on releases, as the right release is the one that the product supports.
+    """
     axes = [AXES[name] for name in NATIVE_AXES] if hypervisor == NATIVE else list(AXES.values())
     is_open = [axis for axis in axes if not hypervisor or "hypervisor" not in axis.entry or len(axis.entry) > 1]
     ordered = sorted(is_open, key=lambda axis: len(axis.entry))

@@ -1,13 +1,12 @@
-"""Tell whether an entry can do what a person must have. No Django.
+"""Tell whether an entry has the abilities that a question requires. No Django.
 
-An entry stands for the parts it names, and for those that the question fixes: hypervisor, guest file system, what
-images lie on, image format. ABILITIES of experiments.published_evidence.abilities says which parts an ability rests on.
+An entry consists of the parts it names and those that the question fixes: hypervisor, guest file system, host storage,
+image format. ABILITIES of experiments.published_evidence.abilities says which parts an ability rests on.
 Source: docs/models/verdict.md, needs before speed.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 from experiments.published_evidence.abilities import (
@@ -31,7 +30,7 @@ from .question import Question
 
 NOT_KNOWN, LEFT_OPEN = "not known", "left open"
 STANDINGS = (YES, WITH_LIMITS, NO, NOT_KNOWN, LEFT_OPEN)
-LACKING = (NO, NOT_KNOWN)  # what is not known is not taken for a yes
+LACKING = (NO, NOT_KNOWN)  # an ability that is not known is not relied on
 _FROM_WORST = (NO, NOT_KNOWN, WITH_LIMITS, YES)
 
 Parts = Mapping[str, tuple[str, str]]  # part of an entry to kind and slug of its choice
@@ -41,8 +40,8 @@ Parts = Mapping[str, tuple[str, str]]  # part of an entry to kind and slug of it
 class Fulfilment:
     """Whether one entry has one ability.
 
-    found : of STANDINGS; left open: it rests on parts that neither the entry nor the question names
-    facts : what it follows from; not_known : choices of which it is not known, as (kind, slug)
+    found : of STANDINGS; LEFT_OPEN: it depends on parts that neither the entry nor the question names
+    facts : its evidence; not_known : choices without a fact on it, as (kind, slug)
     """
 
     ability: Ability
@@ -59,7 +58,7 @@ class Fulfilment:
 def parts_of(axis: str, key: str, filters: Mapping[str, Any]) -> Parts:
     """Return the parts that an entry names, and those that the question's filters fix.
 
-    The image format counts for images in files alone: a volume is the disk itself.
+    The image format is left out for volumes, which have none.
     """
     named = {**filters, **{column: value for column, value in entry_parts(AXES[axis], key).items() if value}}
     parts: dict[str, tuple[str, str]] = {}
@@ -80,36 +79,36 @@ def parts_of(axis: str, key: str, filters: Mapping[str, Any]) -> Parts:
 def fulfilment(ability: Ability, parts: Parts, known: Facts) -> Fulfilment:
     """Tell whether parts together have an ability.
 
-    Each named part of `all_of` must have it, and one of those named of `any_of`. A part that has it through another
-    counts only where that other is not named.
+    All named parts of `all_of` and one of the named parts of `any_of` must have it. A part that has it through another
+    part counts only where that one is not named.
     """
-    fulfilled = [_of_choice(ability, parts[part], known) for part in ability.all_of if part in parts]
-    either = [_of_choice(ability, parts[part], known) for part in ability.any_of if part in parts]
+    fulfilled = [_fulfilment_by_choice(ability, parts[part], known) for part in ability.all_of if part in parts]
+    either = [_fulfilment_by_choice(ability, parts[part], known) for part in ability.any_of if part in parts]
     if either:
-        own = [one for one in either if not any(fact.through in parts for fact in one.facts)]
-        fulfilled.append(_joined(ability, own, max))
-    return _joined(ability, fulfilled, min) if fulfilled else Fulfilment(ability, LEFT_OPEN)
+        independent = [one for one in either if not any(fact.through in parts for fact in one.facts)]
+        fulfilled.append(_combine(ability, independent, max))
+    return _combine(ability, fulfilled, min) if fulfilled else Fulfilment(ability, LEFT_OPEN)
 
 
 def lacking(question: Question) -> Callable[[str], tuple[str, ...]]:
     """Return a function from an entry's key to the needs of the question that it lacks or is not known to have."""
-    return partial(_lacking, question)
+
+    def lacking_needs(key: str) -> tuple[str, ...]:
+        parts = parts_of(question.axis, key, question.filters)
+        return tuple(need for need in question.needs if fulfilment(ABILITIES[need], parts, facts()).is_lacking)
+
+    return lacking_needs
 
 
-def _lacking(question: Question, key: str) -> tuple[str, ...]:
-    parts = parts_of(question.axis, key, question.filters)
-    return tuple(need for need in question.needs if fulfilment(ABILITIES[need], parts, facts()).is_lacking)
-
-
-def _of_choice(ability: Ability, choice: tuple[str, str], known: Facts) -> Fulfilment:
+def _fulfilment_by_choice(ability: Ability, choice: tuple[str, str], known: Facts) -> Fulfilment:
     fact = known.get(choice, {}).get(ability.slug)
     if fact is None:
         return Fulfilment(ability, NOT_KNOWN, not_known=(choice,))
     return Fulfilment(ability, fact.found, (fact,))
 
 
-def _joined(ability: Ability, fulfilled: Sequence[Fulfilment], decisive: Callable[[Sequence[int]], int]) -> Fulfilment:
-    """Join the facts of several parts: the worst of them decides, or the best."""
+def _combine(ability: Ability, fulfilled: Sequence[Fulfilment], decisive: Callable[[Sequence[int]], int]) -> Fulfilment:
+    """Combine several parts: the worst decides (decisive min), or the best (max)."""
     standing = _FROM_WORST[decisive([_FROM_WORST.index(one.found) for one in fulfilled])]
     decisive_ones = [one for one in fulfilled if one.found == standing]
     return Fulfilment(

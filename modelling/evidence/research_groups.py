@@ -1,4 +1,4 @@
-"""Tell which laboratories are one research group, so that their findings are not independent; only here."""
+"""Tell which laboratories belong to one research group, so that their findings are not independent."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -13,16 +13,15 @@ from experiments.models.case_study import laboratory
 def groups_of(case_studies: QuerySet[CaseStudy]) -> dict[str, str]:
     """Return laboratory to research group, among these case studies; one query.
 
-    Laboratories of which a case study states one are in that group. The others are one group where their case studies
-    share an author. A group is called as it is stated, else as its first laboratory; to state the name of a laboratory
-    is to state its group.
+    A laboratory is in the group that its case studies state. Others are in one group where their case studies share an
+    author. A group is named as stated, else after its first laboratory; stating a laboratory's name states its group.
     """
     rows = case_studies.order_by().annotate(lab=laboratory())
     return group_laboratories(rows.values_list("lab", "research_group", "publication__authors").distinct())
 
 
 def group_laboratories(rows: Iterable[tuple[str, str, list[str] | None]]) -> dict[str, str]:
-    """Return laboratory to research group. rows : laboratory, group it states or "", authors, a row a case study"""
+    """Return laboratory to research group, by union-find. rows : laboratory, stated group or "", authors"""
     stated: dict[str, set[str]] = {}
     authors: dict[str, set[str]] = {}
     for name, group, names in rows:
@@ -37,17 +36,17 @@ def group_laboratories(rows: Iterable[tuple[str, str, list[str] | None]]) -> dic
         return node
 
     for name, groups in stated.items():
-        kin = [("name", group) for group in groups] or [("author", author) for author in authors[name]]
-        for node in kin:
+        neighbours = [("name", group) for group in groups] or [("author", author) for author in authors[name]]
+        for node in neighbours:
             joined[root(node)] = root(("name", name))
-    called: dict[tuple[str, str], str] = {}
+    names_of: dict[tuple[str, str], str] = {}
     for name in (*sorted(set().union(*stated.values())), *sorted(stated)):
-        called.setdefault(root(("name", name)), name)
-    return {name: called[root(("name", name))] for name in stated}
+        names_of.setdefault(root(("name", name)), name)
+    return {name: names_of[root(("name", name))] for name in stated}
 
 
 def add_groups(arms: pd.DataFrame, groups: dict[str, str]) -> pd.DataFrame:
-    """Return the arms with the column research_group, categories; a laboratory that `groups` lacks is one by itself.
+    """Return the arms with the column research_group, categories; a laboratory not in `groups` is its own group.
 
     arms : with the column laboratory, categories
     """

@@ -1,4 +1,4 @@
-"""The form of a question in an address of the API and in its answers."""
+"""Read a question and the version of its answer from an address, and describe their parameters for the API."""
 
 import re
 from collections.abc import Mapping
@@ -18,20 +18,19 @@ from kdb.units import METRICS
 
 from . import counts
 from .axes import AXES
-from .counts import revision_named
+from .counts import parse_revision
 from .forms import QuestionForm
 from .question import PAPERS, Question
 
 Asked = TypeVar("Asked", bound=QuestionForm)
 
-
 AS_OF = "as_of"
 BY_METHOD = "method"
-VERSION_PARAMETERS = (AS_OF, BY_METHOD)  # they name one answer of many to a question
+VERSION_PARAMETERS = (AS_OF, BY_METHOD)  # together they identify one answer to a question
 
 
-def _described(setting: Setting) -> str:
-    """Return what the API's document says of the filter by a setting."""
+def _describe_setting(setting: Setting) -> str:
+    """Return the description of a setting's filter in the API schema."""
     values = ["16384", "16k"] if setting.is_bytes else [value.name for value in setting.values]
     others = "" if setting.is_closed or not values else ", ..."
     allowed = f" {', '.join(f'`{value}`' for value in values)}{others}." if values else " As published."
@@ -55,7 +54,7 @@ FILTERS = [
         enum=list(METRICS),
         description="What is compared. Else throughput, and where nothing has it another; the answer says which.",
     ),
-    *(OpenApiParameter(column, description=_described(setting)) for column, setting in SETTINGS.items()),
+    *(OpenApiParameter(column, description=_describe_setting(setting)) for column, setting in SETTINGS.items()),
 ]
 
 NEEDS = OpenApiParameter(
@@ -65,12 +64,9 @@ NEEDS = OpenApiParameter(
     description="What an entry must have to be recommended: once for each, or once with commas between them.",
 )
 
-
 AS_OF_PARAMETER = OpenApiParameter(
     "as_of", int, description="Knowledge revision: the answer as it was then, whatever was published since."
 )
-
-
 METHOD_PARAMETER = OpenApiParameter(
     BY_METHOD,
     int,
@@ -90,9 +86,9 @@ class Permanence:
 
 
 class NoSuchAnswer(FaultyRequest):
-    """An address names a method by which this server has no answer.
+    """The address names a method by which this server has no answer.
 
-    is_gone : whether the method is an earlier one, whose answer was not kept
+    is_gone : whether it is an earlier method, whose answer was not pinned
     """
 
     def __init__(self, message: str, *, is_gone: bool) -> None:
@@ -102,15 +98,15 @@ class NoSuchAnswer(FaultyRequest):
 
 
 class Version(NamedTuple):
-    """The one of many answers to a question that an address names; None where it names none."""
+    """The version of an answer that an address names. None: the current revision or method"""
 
     as_of: int | None
     method: int | None
 
 
 def version_asked(request: Request) -> Version:
-    """Return the version that the address names. Raises FaultyRequest where it has another form."""
-    version = Version(asked_revision(request), _method_in(request.query_params))
+    """Return the version in the address of the API. Raises FaultyRequest where it is malformed."""
+    version = Version(asked_revision(request), _parse_method(request.query_params))
     if version.method is not None and version.as_of is None:
         raise FaultyRequest(
             [{"field": BY_METHOD, "message": "A method names an answer only beside a revision (as_of)."}]
@@ -120,27 +116,27 @@ def version_asked(request: Request) -> Version:
 
 def asked_revision(request: Request) -> int | None:
     """Return the knowledge revision in the address; None where none is. Raises FaultyRequest."""
-    return _revision_in(request.query_params)
+    return _parse_revision(request.query_params)
 
 
 def page_version(request: HttpRequest) -> Version:
-    """Return the version that the address of a page names. Raises Http404 where there is none such."""
+    """Return the version in the address of a page. Raises Http404 where it is malformed."""
     try:
-        return Version(_revision_in(request.GET), _method_in(request.GET))
+        return Version(_parse_revision(request.GET), _parse_method(request.GET))
     except FaultyRequest as error:
         raise Http404(str(error)) from error
 
 
-def _revision_in(query: Mapping[str, str]) -> int | None:
+def _parse_revision(query: Mapping[str, str]) -> int | None:
     text = query.get(AS_OF)
-    revision = None if text is None else revision_named(text)
+    revision = None if text is None else parse_revision(text)
     if text is not None and revision is None:
         message = f"{text!r} is no knowledge revision; there are 1 to {counts.revision()}."
         raise FaultyRequest([{"field": AS_OF, "message": message}])
     return revision
 
 
-def _method_in(query: Mapping[str, str]) -> int | None:
+def _parse_method(query: Mapping[str, str]) -> int | None:
     text = query.get(BY_METHOD)
     if text is not None and not re.fullmatch(r"[1-9][0-9]{0,3}", text):
         raise FaultyRequest([{"field": BY_METHOD, "message": f"{text!r} is no method; they are whole numbers from 1."}])
@@ -150,7 +146,7 @@ def _method_in(query: Mapping[str, str]) -> int | None:
 def question_asked(
     request: Request, axis: str, form_class: type[Asked], further: tuple[str, ...] = ()
 ) -> tuple[Question, Asked]:
-    """Return the question in the address with its form, or what is wrong with it."""
+    """Return the question in the address, and its form. Raises FaultyRequest where it is faulty."""
     query = request.query_params
     if axis not in AXES:
         message = f"{axis!r} cannot be ranked; allowed are {', '.join(AXES)}."

@@ -1,4 +1,4 @@
-"""Store what was computed: in the database only while the knowledge is what it was computed from; or in memory."""
+"""Store computed values: in the database if the knowledge has not changed meanwhile, or in a cache."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -14,20 +14,20 @@ from kdb.jobs import jobs
 
 from . import counts
 
-MOST_AT_ONCE = 300  # arms for which a visitor waits; with more, a worker does it
-_SECONDS = 600  # that what is dear to work out is kept in memory
+MOST_AT_ONCE = 300  # arms up to which a visitor waits for a report; above, a worker computes it
+_SECONDS = 600  # lifetime of cached values
 
 
 class Busy(Exception):  # noqa: N818 - an event, not a mistake
-    """Another writer is at work, and this one was not to wait for it."""
+    """Another transaction writes, and this one must not wait."""
 
 
 def store_if_current(revision: int, store: Callable[[], object], *, wait: bool) -> bool:
-    """Call `store` in a transaction if the knowledge is at `revision` until its end; tell whether.
+    """Call `store` in a transaction during which the knowledge stays at `revision`; return whether it was called.
 
-    wait : for a publication under way, as workers do; a visitor does not wait, and then nothing is stored
-    The row of the latest revision is the lock that publications hold until they are committed. It is locked by its
-    number, and the latest number is read again afterwards: whoever waited for a publication finds a newer row.
+    wait : whether to wait for a publication under way, as workers do; else nothing is stored during one
+    Publications lock the row of the latest revision until they are committed. It is locked here by number, and then the
+    latest number is read again, as a publication that was waited for made a newer row.
     """
     try:
         with transaction.atomic() if wait else nowait_transaction():
@@ -45,16 +45,16 @@ Made = TypeVar("Made", bound=models.Model, covariant=True)
 
 
 class Compute(Protocol[Made]):
-    """Makes the report on the knowledge as it is, and stores it; wait : as of store_if_current."""
+    """Computes the report on the current knowledge and stores it. wait : as for store_if_current"""
 
     def __call__(self, *, wait: bool = True) -> Made: ...
 
 
 @dataclass(frozen=True)
 class KeptReport(Generic[Row]):
-    """A report on everything published, with a row by revision and method.
+    """A report on everything published, with a row for each revision and method.
 
-    job : that makes a new one; is_wanted : whether one is made before anybody asks
+    job : that computes it; is_wanted : whether it is computed before anybody asks
     """
 
     rows: type[Row]
@@ -64,7 +64,7 @@ class KeptReport(Generic[Row]):
     is_wanted: bool = False
 
     def current(self) -> Row | None:
-        """Return the newest; where there is none, compute it, or None while a worker does as it takes long."""
+        """Return the newest report, computed where there is none; None while a worker computes it, if it takes long."""
         kept = self._of_method().order_by("-revision").first()
         if kept is not None:
             return kept
@@ -74,12 +74,12 @@ class KeptReport(Generic[Row]):
         return self.compute(wait=False)
 
     def renew(self) -> None:
-        """Enqueue a new one, if anybody has ever asked for one."""
+        """Enqueue the computation, if there ever was a report."""
         if self.rows._default_manager.exists():
             jobs.enqueue_once(self.job)
 
     def look_after(self) -> None:
-        """Enqueue one again that is behind, whatever became of the job."""
+        """Enqueue the computation of an outdated report, where its job was lost."""
         newest = self._of_method().aggregate(last=Max("revision"))["last"]
         if newest is None and not self.is_wanted:
             return
@@ -87,7 +87,7 @@ class KeptReport(Generic[Row]):
             jobs.enqueue_with_backoff(self.job)
 
     def bring_up_to_date(self) -> None:
-        """Make that of the current revision; again where a publication came in between."""
+        """Compute the report of the current revision, again if a publication came in between."""
         while not self._of_method().filter(revision=counts.revision()).exists():
             self.compute()
 
@@ -101,7 +101,7 @@ def nowait_transaction() -> Iterator[None]:
 
     Rows of PostgreSQL are locked with skip_locked inside.
     """
-    with _no_patience():
+    with _no_busy_timeout():
         try:
             with transaction.atomic():
                 yield
@@ -112,19 +112,19 @@ def nowait_transaction() -> Iterator[None]:
 
 
 @contextmanager
-def _no_patience() -> Iterator[None]:
+def _no_busy_timeout() -> Iterator[None]:
     if connection.vendor != "sqlite" or connection.in_atomic_block:
         yield
         return
     with connection.cursor() as cursor:
-        patience = cursor.execute("PRAGMA busy_timeout").fetchone()[0]
+        timeout = cursor.execute("PRAGMA busy_timeout").fetchone()[0]
         cursor.execute("PRAGMA busy_timeout = 0")
         try:
             yield
         finally:
-            cursor.execute(f"PRAGMA busy_timeout = {patience}")
+            cursor.execute(f"PRAGMA busy_timeout = {timeout}")
 
 
 def get_or_compute(key: str, work_out: Callable[[], Any], cache: str = "worked-out", seconds: int = _SECONDS) -> Any:
-    """Return a value from memory, else compute and keep it for a while; settings.CACHES bound the memory."""
+    """Return a value from the cache, else compute and cache it; settings.CACHES limit the memory."""
     return caches[cache].get_or_set(key, work_out, seconds)

@@ -1,4 +1,4 @@
-"""Sum measurements and derived values up into arms."""
+"""Summarise measurements and derived values as arms."""
 
 from collections.abc import Iterator, Mapping
 from math import log
@@ -19,10 +19,9 @@ from .normal import NORMAL_95
 
 
 def rebuild_arms(case_study_ids: list[int], revision: int | None = None) -> int:
-    """Summarise the measurements of these case studies anew; returns the number of arms.
+    """Summarise the measurements of these case studies anew; return the number of arms.
 
-    revision : the one being made; where single rows ended at it, the arms of before stay for answers as of earlier ones
-
+    revision : the new one; where rows ended at it, the previous arms are kept for answers as of earlier revisions
     One aggregate query and one write a case study: the work grows with what changed.
     """
     with transaction.atomic():
@@ -31,10 +30,10 @@ def rebuild_arms(case_study_ids: list[int], revision: int | None = None) -> int:
             .order_by()
             .values_list("pk", "rows_ended_revision")
         )
-        of_now = [case_study for case_study, ended in rows_ended.items() if ended == revision]
-        Arm.objects.filter(configuration__case_study__in=of_now).update(until_revision=revision)
+        ended_now = [case_study for case_study, ended in rows_ended.items() if ended == revision]
+        Arm.objects.filter(configuration__case_study__in=ended_now).update(until_revision=revision)
         Arm.objects.filter(configuration__case_study__in=case_study_ids).delete()
-        arms = _in_order([*_measured_arms(case_study_ids), *_derived_arms(case_study_ids)], case_study_ids)
+        arms = _sort([*_measured_arms(case_study_ids), *_derived_arms(case_study_ids)], case_study_ids)
         since = {
             configuration: rows_ended[case_study]
             for configuration, case_study in Configuration.objects.filter(case_study__in=rows_ended)
@@ -56,8 +55,8 @@ def flag_implausible_arms() -> None:
     rebuild_arms(list(CaseStudy.objects.filter(pk__in=unseen).values_list("pk", flat=True)))
 
 
-def _in_order(arms: list[Arm], case_study_ids: list[int]) -> list[Arm]:
-    """Return the arms in the order of names alone, so that it does not matter when and where their rows came in."""
+def _sort(arms: list[Arm], case_study_ids: list[int]) -> list[Arm]:
+    """Return the arms sorted by names, so that their order does not depend on that of imports."""
     configurations = dict(
         Configuration.objects.filter(case_study__in=case_study_ids).order_by().values_list("pk", "slug")
     )
@@ -75,8 +74,8 @@ def _in_order(arms: list[Arm], case_study_ids: list[int]) -> list[Arm]:
 def _measured_arms(case_study_ids: list[int]) -> list[Arm]:
     numbers = Measurement.objects.filter(configuration__case_study__in=case_study_ids, excluded_because="").order_by()
     arms = _arms_of_numbers(numbers.filter(machine__isnull=True))
-    there = {_cell(vars(arm)) for arm in arms}  # numbers of single machines count where there are no others
-    return [*arms, *(arm for arm in _arms_of_machines(numbers) if _cell(vars(arm)) not in there)]
+    cells = {_cell(vars(arm)) for arm in arms}  # numbers of single machines count only without others
+    return [*arms, *(arm for arm in _arms_of_machines(numbers) if _cell(vars(arm)) not in cells)]
 
 
 def _cell(row: Mapping[str, Any]) -> tuple[Any, ...]:
@@ -84,7 +83,7 @@ def _cell(row: Mapping[str, Any]) -> tuple[Any, ...]:
 
 
 def _arms_of_machines(numbers: QuerySet[Measurement]) -> Iterator[Arm]:
-    """Yield the arms of single machines' numbers: one run's are not independent, so its value is their mean."""
+    """Yield arms of single machines' numbers: the value of a run is their mean, as they are not independent."""
     runs = (
         numbers.filter(machine__isnull=False)
         .values("configuration_id", *MEASUREMENT_FIELDS, "repetition")
@@ -110,7 +109,7 @@ def _arms_of_numbers(numbers: QuerySet[Measurement]) -> list[Arm]:
     groups = numbers.values("configuration_id", *MEASUREMENT_FIELDS).annotate(
         rows=Count("pk"),
         mean_log=Avg(Ln("value")),
-        log_variance=Variance(Ln("value")),  # of the rows, not of a sample: one row has one too
+        log_variance=Variance(Ln("value")),  # population variance, 0 for one row
         stated_runs=Sum("repetitions"),
         any_value=Max("value"),
         deviation=Max("standard_deviation"),

@@ -1,4 +1,4 @@
-"""Put numbers, counts, columns and lists of things into the words of a sentence. No Django."""
+"""Word numbers, counts, columns and lists for sentences. No Django."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -37,7 +37,7 @@ def counted(number: int, singular: str, plural: str = "") -> str:
 
 
 def times(ratio: float) -> str:
-    """Write a ratio in two digits that count: "0.35", "1.02", "1.7", "17"."""
+    """Write a ratio with two significant digits: "0.35", "1.7", "17"; near one with three: "1.02"."""
     if 0.95 <= ratio < 1.05:
         return f"{ratio:.2f}"
     return f"{ratio:.0f}" if ratio >= 10 else f"{ratio:.1f}" if ratio > 1 else f"{ratio:.2g}"
@@ -83,7 +83,7 @@ def value(names: Mapping[str, Mapping[str, str]], name: str, given: Any) -> str:
 
 
 def stated(names: Mapping[str, Mapping[str, str]], name: str, given: Any) -> str:
-    """Write a known fact of a configuration so that it needs no column's name: "8 GiB memory", "cache writeback"."""
+    """Write a fact of a configuration with its meaning: "8 GiB memory", "cache writeback"."""
     number = f"{given:g}" if isinstance(given, float) else str(given)
     spelled = {
         "vm_vcpus": f"{number} virtual processors",

@@ -1,5 +1,5 @@
-"""What makers advise on storage of virtual machines. It is no evidence of speed and enters no estimate.
+"""Show what makers advise on storage of virtual machines. It is no evidence of speed and enters no estimate.
 
-In: fixtures/guidance*.csv, brought into the database by `loading`. Out: statements and contradictions (`content`) as
-pages and API, and beside answers (`selectors.advised`). Open `matching` first: which advice bears on a question.
+`loading` reads fixtures/guidance*.csv into the database. Statements and contradictions (`content`) are shown on pages,
+by the API, and with answers (`selectors.find_advice`). Read `matching` first: which advice applies to a question.
 """

@@ -1,4 +1,4 @@
-"""What makers advise, as data."""
+"""Makers' advice by the API."""
 
 from django.utils.decorators import method_decorator
 from drf_spectacular.utils import extend_schema

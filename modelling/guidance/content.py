@@ -1,4 +1,4 @@
-"""What makers advise on the entries of an axis, and where they disagree. No Django."""
+"""Define makers' advice on the entries of an axis, and their disagreements. No Django."""
 
 import re
 from collections.abc import Mapping
@@ -11,8 +11,8 @@ SHOWN = 5  # statements beside an answer
 
 
 @dataclass(frozen=True)
-class Asked:
-    """The context of a question; "" where it leaves a part open. storage, guest_os : kind of disk, family"""
+class QuestionContext:
+    """The context of a question, "" for parts that it leaves open. storage : kind of disk; guest_os : family"""
 
     workload: str = ""
     hypervisor: str = ""
@@ -76,13 +76,13 @@ class Statement:
 
     @property
     def holds_for(self) -> str:
-        """Return the context in words: "Proxmox VE; ZFS volume or ZFS dataset; mail"; "" where it is any."""
+        """Return the context in words: "Proxmox VE; ZFS volume or ZFS dataset; mail"; "" for any."""
         parts = ((getattr(self, name), labels) for name, labels in CONTEXT.values())
         return "; ".join(either(labels[slug] for slug in slugs) for slugs, labels in parts if slugs)
 
     @property
     def summary(self) -> str:
-        """Say it in one line: "cache mode none, the default"; the statement itself where it names no values."""
+        """Return the statement in one line: "cache mode none, the default"; in full if it names no values."""
         if self.is_default or not (self.recommended or self.discouraged):
             return self.statement
         never = "never" if self.wording in ("must", "never") else "not"
@@ -93,7 +93,7 @@ class Statement:
 
 @dataclass(frozen=True)
 class Disagreement:
-    """A question with two views. one_side, other_side : codes of the statements that have it"""
+    """A question with two views. one_side, other_side : codes of the statements with the view"""
 
     number: int
     subject: str
@@ -109,7 +109,7 @@ class Disagreement:
 
 @dataclass(frozen=True)
 class EntryAdvice:
-    """What speaks for and against one entry. score : the strongest word of each publisher for it, less those against"""
+    """The advice for and against one entry. score : sum of the strengths of publishers for it, less those against"""
 
     recommending: tuple[Statement, ...]
     discouraging: tuple[Statement, ...]
@@ -117,16 +117,16 @@ class EntryAdvice:
 
 
 @dataclass(frozen=True)
-class Advised:
-    """What makers advise on the entries of a question.
+class AdviceSummary:
+    """The advice of makers on the entries of a question.
 
-    entries : key to what is said of it, for each that was asked
-    advised : the entries that most publishers advise, of which either is fine; empty where none stands out, or advice
-        is on parts of entries
-    discouraged : entries that more speaks against than an option, the worst first
-    default : the entry that the product's default comes to; None where none does or products differ
-    statements : all that name an entry, the closest first; defaults : what products do where nobody sets it
-    is_meant : whether one of the statements is of the product that the question names
+    entries : key to the advice on it, for each entry of the question
+    advised : entries that most publishers advise, equally good; empty where none stands out, or advice is on parts of
+        entries
+    discouraged : entries with clearly more advice against than for them, the worst first
+    default : entry of the product's default; None where there is none or products differ
+    statements : those that name an entry, the closest first; defaults : defaults of products
+    is_meant : whether a statement is about the product that the question names
     """
 
     axis: str

@@ -1,4 +1,4 @@
-"""The filters of makers' advice, of page and API."""
+"""Filters of makers' advice, for page and API."""
 
 import django_filters
 

@@ -1,4 +1,4 @@
-"""Read the guides of docs/guides: a title, a list of facts, the recommendation in bold, the text."""
+"""Read the guides of docs/guides: title, list of facts, recommendation in bold, and text."""
 
 import re
 from collections import Counter
@@ -10,7 +10,7 @@ from django.utils.safestring import mark_safe
 from markdown_it import MarkdownIt
 
 FOLDER = settings.BASE_DIR / "docs" / "guides"
-_SILENT = re.compile(
+_STOP_WORDS = re.compile(
     r"an?|and|are|as|at|be|better|best|by|can|do|does|for|from|how|i|in|is|its?|many|much|my|need|of|on|off|or|should|"
     r"than|that|the|to|under|used?|using|vs|was|what|when|where|which|who|why|with|worth"
 )
@@ -20,10 +20,10 @@ _SILENT = re.compile(
 class Guide:
     """One file of docs/guides.
 
-    axis : of KDB that it is about; "": none
-    questions : that it answers; sources : codes of the advice that it rests on
-    recommendation : in one line; html : what follows it
-    terms : the words that count of its title and of each question
+    axis : axis of KDB that it is about; "": none
+    questions : that it answers; sources : codes of the advice that it uses
+    recommendation : in one line; html : the text after it
+    terms : significant words of its title and of each question
     """
 
     slug: str
@@ -48,29 +48,31 @@ def guides() -> dict[str, Guide]:
 
 
 def guide_for_axis(axis: str) -> Guide | None:
-    """Return the guide that is about an axis; None where there is none."""
+    """Return the guide on an axis; None where there is none."""
     return next((guide for guide in guides().values() if guide.axis == axis), None)
 
 
 def terms(text: str) -> Counter[str]:
-    """Count the words of a text that tell what it asks; plural and singular are one."""
-    words = (word for word in re.findall(r"\w+", text.casefold().replace("i/o", "io")) if not _SILENT.fullmatch(word))
+    """Count the significant words of a text, with plurals as singulars."""
+    words = (
+        word for word in re.findall(r"\w+", text.casefold().replace("i/o", "io")) if not _STOP_WORDS.fullmatch(word)
+    )
     return Counter(word.removesuffix("s") if len(word) > 3 else word for word in words)
 
 
 def _guide(slug: str) -> Guide:
     title, facts, recommendation, text = (FOLDER / f"{slug}.md").read_text("utf-8").split("\n\n", 3)
     lines = (" ".join(fact.split()) for fact in facts.removeprefix("- ").split("\n- "))
-    told = {name: value for name, _, value in (line.partition(": ") for line in lines)}
+    facts_by_name = {name: value for name, _, value in (line.partition(": ") for line in lines)}
     title, recommendation = title.removeprefix("# "), " ".join(recommendation.strip("*").split())
-    questions = [f"{question.strip()}?" for question in told["Asked as"].split("?")[:-1]]
+    questions = [f"{question.strip()}?" for question in facts_by_name["Asked as"].split("?")[:-1]]
     html = MarkdownIt("commonmark", {"html": False}).render(text).replace("<pre>", '<pre tabindex="0">')  # it scrolls
     return Guide(
         slug=slug,
         title=title,
-        axis=told.get("Axis", ""),
+        axis=facts_by_name.get("Axis", ""),
         questions=tuple(questions),
-        sources=tuple(told["Sources"].split(", ")),
+        sources=tuple(facts_by_name["Sources"].split(", ")),
         recommendation=recommendation,
         html=mark_safe(html),  # noqa: S308 (ours, and html is off)
         terms=tuple(terms(words) for words in (title, *questions)),

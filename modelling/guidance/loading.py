@@ -1,4 +1,4 @@
-"""Bring the database to what the files of makers' advice say."""
+"""Load makers' advice from its files into the database."""
 
 from collections.abc import Collection, Iterable
 from pathlib import Path
@@ -23,9 +23,9 @@ _VIEWS = ("subject", "one_view", "other_view", "why")
 
 
 def load(path: Path = PATH) -> dict[str, int]:
-    """Load the advice of `path`, and defaults and contradictions of the files beside it; return the rows by file.
+    """Load the advice of `path` and of its files of defaults and contradictions; return file name to number of rows.
 
-    All or nothing: what is gone from the files is deleted. Raises EvidenceError, which names file, line and field.
+    Rows that are not in the files are deleted. Nothing changes on an EvidenceError, which names file, line and field.
     """
     defaults, contradictions = (path.with_name(f"{path.stem}_{name}.csv") for name in ("defaults", "contradictions"))
     columns = ("id", *CONTEXT, "recommended", "discouraged", *_CHOICES, *_TEXTS)
@@ -41,13 +41,13 @@ def load(path: Path = PATH) -> dict[str, int]:
         before = digest()
         _store(Advice, "code", rows)
         _store(Contradiction, "number", disagreements)
-        if before not in ("", digest()):  # what was answered rests on other advice
+        if before not in ("", digest()):  # stored answers show the former advice
             RankingSnapshot.objects.filter(method=METHOD).delete()
     return {file.name: len(entries) for file, entries in files.items()}
 
 
 def load_bundled_advice() -> None:
-    """Load the advice that comes with KDB, unless the database has some and is to stay as it is."""
+    """Load the advice that comes with KDB, unless the database has some and settings keep it."""
     if settings.KDB_RELEASE_EVIDENCE or not Advice.objects.exists():
         load()
 
@@ -68,7 +68,7 @@ def _advice(entry: Entry) -> Advice:
     advice |= {field: _values(entry, name, allowed) for name, (field, allowed) in CONTEXT.items()}
     if not entry.fields["address"].startswith(("https://", "http://", "/")):
         raise entry.error("address", "an address that begins with https:// or http://, or with / on this site")
-    return _checked(entry, Advice(code=entry.fields["id"], **advice, **_fields(entry, (*_CHOICES, *_TEXTS))))
+    return _validate(entry, Advice(code=entry.fields["id"], **advice, **_fields(entry, (*_CHOICES, *_TEXTS))))
 
 
 def _contradiction(entry: Entry, codes: Collection[str]) -> Contradiction:
@@ -76,7 +76,7 @@ def _contradiction(entry: Entry, codes: Collection[str]) -> Contradiction:
     for name, side in sides.items():
         if not side:
             raise entry.error(name, "one id or several")
-    return _checked(entry, Contradiction(number=entry.fields["no"], **sides, **_fields(entry, _VIEWS)))
+    return _validate(entry, Contradiction(number=entry.fields["no"], **sides, **_fields(entry, _VIEWS)))
 
 
 def _fields(entry: Entry, names: Iterable[str]) -> dict[str, str]:
@@ -84,14 +84,14 @@ def _fields(entry: Entry, names: Iterable[str]) -> dict[str, str]:
 
 
 def _values(entry: Entry, name: str, allowed: Collection[str] | None) -> list[str]:
-    """Return the values of a cell, parted by bars. allowed : None where any text is"""
+    """Return the values of a cell, separated by bars. allowed : None for any text"""
     named = entry.fields[name].split("|") if entry.fields[name] else []
     if len(set(named)) < len(named) or not all(named) or (allowed is not None and not set(named) <= set(allowed)):
         raise entry.error(name, f"nothing, or each once, parted by |: {', '.join(allowed or ('texts',))}")
     return named
 
 
-def _checked(entry: Entry, row: Row) -> Row:
+def _validate(entry: Entry, row: Row) -> Row:
     """Return the row, or raise EvidenceError where a field is missing or too long."""
     try:
         row.clean_fields(exclude=["id"])

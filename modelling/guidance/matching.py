@@ -1,4 +1,4 @@
-"""Which advice bears on a question, and what it comes to for each entry. No Django. Source: docs/models/guidance.md."""
+"""Select and weigh the advice that applies to a question. No Django. Source: docs/models/guidance.md."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -8,10 +8,10 @@ from kdb.host_storage import FILE, UNNAMED, host_storage_key, host_storage_parts
 from modelling.evidence.axes import AXES, entry_parts
 from modelling.evidence.families import RUNS
 
-from .content import Advised, Asked, Disagreement, EntryAdvice, Statement, first_shown
+from .content import AdviceSummary, Disagreement, EntryAdvice, QuestionContext, Statement, first_shown
 from .words import FAMILIES_OF
 
-# Axes of which an entry has parts, with the axes whose advice applies to these.
+# Axes whose entries consist of parts, with the axes whose advice applies to these.
 PARTS = {
     "fs-pair": ("guest-fs", "host-fs", "host-storage"),
     "configuration": ("hypervisor", "fs-pair", "guest-fs", "host-fs", "host-storage", "cache-mode"),
@@ -24,17 +24,17 @@ DISCOURAGES = -2
 
 
 def axes_of(axis: str) -> tuple[str, ...]:
-    """Return the axes whose advice bears on entries of this one."""
+    """Return the axes whose advice applies to entries of this one."""
     return (axis, *PARTS.get(axis, ()))
 
 
-def admits(row: Statement, asked: Asked) -> bool:
-    """Tell whether nothing in the row's context contradicts the question; what either leaves open does not."""
-    return all(not wanted or not named or not wanted.isdisjoint(named) for wanted, named in _pairs(row, asked))
+def admits(row: Statement, asked: QuestionContext) -> bool:
+    """Tell whether the context of the statement is compatible with the question; open parts are."""
+    return all(not wanted or not named or not wanted.isdisjoint(named) for wanted, named in _context_pairs(row, asked))
 
 
-def closest(rows: Iterable[Statement], asked: Asked) -> list[Statement]:
-    """Return the statements that admit the question: closest first, then makers, then what holds always."""
+def closest(rows: Iterable[Statement], asked: QuestionContext) -> list[Statement]:
+    """Return the compatible statements: the closest first, then makers before papers, then unconditional ones first."""
     return sorted(
         (row for row in rows if admits(row, asked)),
         key=lambda row: (-closeness(row, asked), row.kind == "paper", bool(row.condition), -_strength(row)),
@@ -45,15 +45,15 @@ def _strength(one: Statement) -> int:
     return STRENGTH.get(one.wording, 0)
 
 
-def closeness(row: Statement, asked: Asked) -> int:
-    """Count the parts of the question that the row names, the hypervisor itself twice, less what it names beyond."""
-    named = [(bool(wanted), bool(names)) for wanted, names in _pairs(row, asked)]
+def closeness(row: Statement, asked: QuestionContext) -> int:
+    """Score a statement: 2 for each part that both name, 1 for the hypervisor itself, -1 for each it names alone."""
+    named = [(bool(wanted), bool(names)) for wanted, names in _context_pairs(row, asked)]
     own = asked.hypervisor in row.hypervisors
     return sum(2 for pair in named if all(pair)) + own - sum(names > wanted for wanted, names in named)
 
 
-def _pairs(row: Statement, asked: Asked) -> list[tuple[set[str], Sequence[str]]]:
-    """Return what the question wants, with all that is as good, beside what the row names."""
+def _context_pairs(row: Statement, asked: QuestionContext) -> list[tuple[set[str], Sequence[str]]]:
+    """Return for each part of the context the values that fit the question, and those that the row names."""
     hypervisor, storage, place = asked.hypervisor, asked.storage, asked.host_storage
     is_file = host_storage_parts(place)[0] == FILE
     return [
@@ -66,7 +66,7 @@ def _pairs(row: Statement, asked: Asked) -> list[tuple[set[str], Sequence[str]]]
 
 
 def parts_of(axis: str, entry: str) -> set[tuple[str, str]]:
-    """Return the values that an entry stands for, each with its axis. Raises ValueError for no entry of the axis."""
+    """Return axis and value of each part of an entry. Raises ValueError for a key that is no entry of the axis."""
     parts = {(axis, entry)}
     if axis not in PARTS:
         return parts
@@ -83,15 +83,15 @@ def parts_of(axis: str, entry: str) -> set[tuple[str, str]]:
 def advise(
     axis: str,
     entries: Sequence[str],
-    asked: Asked,
+    asked: QuestionContext,
     statements: Iterable[Statement],
     disagreements: Iterable[Disagreement],
-) -> Advised:
-    """Weigh what is said of each entry. statements : of axes_of(axis), defaults among them"""
+) -> AdviceSummary:
+    """Weigh the advice on each entry. statements : of axes_of(axis), with defaults"""
     closest_first = closest(statements, asked)
     near = [one for one in closest_first if not one.is_default]
     parts = {entry: parts_of(axis, entry) for entry in entries}
-    advice_on = {entry: _of_entry(near, parts[entry], _under(parts[entry], asked)) for entry in entries}
+    advice_on = {entry: _weigh_entry(near, parts[entry], asked) for entry in entries}
     named = {one.code for entry in advice_on.values() for one in entry.recommending + entry.discouraging}
     relevant = tuple(one for one in near if one.code in named)
     products = _defaults(axis, closest_first, asked)
@@ -99,7 +99,7 @@ def advise(
     meant = {entry for entry in entries if not values.isdisjoint(parts[entry])}
     codes = {one.code for one in first_shown(relevant)} | {one.code for one in products}
     by_score = sorted(entries, key=lambda entry: advice_on[entry].score)
-    return Advised(
+    return AdviceSummary(
         axis=axis,
         entries=advice_on,
         advised=_most_advised(advice_on, asked) if len(AXES[axis].entry) == 1 else (),
@@ -112,62 +112,65 @@ def advise(
     )
 
 
-def _under(parts: set[tuple[str, str]], asked: Asked) -> Asked:
-    """Return the question under the hypervisor that an entry names, if it names one and is more than that."""
-    named = next((value for axis, value in parts if axis == "hypervisor" and len(parts) > 1), "")
-    return replace(asked, hypervisor=named or asked.hypervisor)
-
-
-def _of_entry(statements: Sequence[Statement], parts: set[tuple[str, str]], asked: Asked) -> EntryAdvice:
+def _weigh_entry(statements: Sequence[Statement], parts: set[tuple[str, str]], asked: QuestionContext) -> EntryAdvice:
+    if len(parts) > 1:  # a configuration applies to its own hypervisor
+        asked = replace(asked, hypervisor=dict(parts).get("hypervisor", asked.hypervisor))
     statements = [one for one in statements if admits(one, asked)]
     pro = tuple(one for one in statements if any((one.axis, value) in parts for value in one.recommended))
     con = tuple(one for one in statements if any((one.axis, value) in parts for value in one.discouraged))
-    return EntryAdvice(pro, con, sum(_by_publisher(pro, asked).values()) - sum(_by_publisher(con, asked).values()))
+    for_it, against = (sum(_strength_by_publisher(side, asked).values()) for side in (pro, con))
+    return EntryAdvice(pro, con, for_it - against)
 
 
-def _by_publisher(statements: Iterable[Statement], asked: Asked) -> dict[str, int]:
-    """Return each publisher's strongest word. Papers have none: their numbers are evidence already.
+def _strength_by_publisher(statements: Iterable[Statement], asked: QuestionContext) -> dict[str, int]:
+    """Return publisher to the strength of its strongest advice, without papers: their numbers are evidence already.
 
-    Under a condition that nobody judges, or on a storage that is not asked for, it is an option.
+    Advice under a condition, or for a product that the question does not name, counts at most as an option.
     """
     strongest: dict[str, int] = defaultdict(int)
     for one in statements:
         if one.kind != "paper":
-            word = _strength(one) if _is_meant(one, asked) else min(_strength(one), STRENGTH["may"])
+            word = _strength(one) if _applies_fully(one, asked) else min(_strength(one), STRENGTH["may"])
             strongest[one.publisher] = max(strongest[one.publisher], word)
     return strongest
 
 
-def _is_meant(one: Statement, asked: Asked) -> bool:
-    """Return whether the question alone decides that the statement holds: it names the product that it is about, and a
-    condition beside the workload that is asked for narrows that, "InnoDB data files"."""
+def _applies_fully(one: Statement, asked: QuestionContext) -> bool:
+    """Tell whether the statement holds for every reader with this question.
+
+    The question names its product, and its condition, if any, only narrows the workload: "InnoDB data files".
+    """
     families = {asked.workload, *FAMILIES_OF.get(asked.workload, ())}
     is_open = bool(one.condition) and one.condition != "nothing set" and families.isdisjoint(one.workloads)
     is_of_others = bool(one.hypervisors and not asked.hypervisor) or bool(one.host_storages and not asked.host_storage)
     return not is_open and not is_of_others
 
 
-def _is_of_product(one: Statement, asked: Asked) -> bool:
-    """Return whether the statement is of the hypervisor that the question names, or what that runs: KVM also has the
-    storage of those that name none, such as ZFS."""
+def _is_of_product(one: Statement, asked: QuestionContext) -> bool:
+    """Tell whether the statement is about the question's hypervisor or the one that it runs.
+
+    Statements without hypervisor, such as on ZFS, count for KVM.
+    """
     alike = {asked.hypervisor, RUNS.get(asked.hypervisor, asked.hypervisor)}
     return not asked.hypervisor or not alike.isdisjoint(one.hypervisors or RUNS.values())
 
 
-def _most_advised(advice_on: dict[str, EntryAdvice], asked: Asked) -> tuple[str, ...]:
-    """Return the entry that most publishers endorse, or several alike that nobody advises against; where none is
-    endorsed, the one that most speaks for, of those that three or more name."""
+def _most_advised(advice_on: dict[str, EntryAdvice], asked: QuestionContext) -> tuple[str, ...]:
+    """Return the entry that most publishers endorse, or several equal ones without advice against them.
+
+    Where none is endorsed, return the one with the highest score of those that three or more publishers name.
+    """
     ranked: dict[tuple[int, int, int], list[str]] = defaultdict(list)
     for entry, advice in advice_on.items():
-        words = _by_publisher(advice.recommending, asked).values()
+        words = _strength_by_publisher(advice.recommending, asked).values()
         ranked[sum(word >= ENDORSES for word in words), advice.score, len(words)].append(entry)
     number, score, publishers = most = max(ranked, default=(0, 0, 0))
     are_fine = len(ranked[most]) == 1 or (number and not any(advice_on[entry].discouraging for entry in ranked[most]))
     return tuple(sorted(ranked[most])) if score > 0 and are_fine and (number or publishers > 2) else ()
 
 
-def _defaults(axis: str, statements: Iterable[Statement], asked: Asked) -> tuple[Statement, ...]:
-    """Return the defaults of what the question names: of its hypervisor; if there are none, of what that runs."""
+def _defaults(axis: str, statements: Iterable[Statement], asked: QuestionContext) -> tuple[Statement, ...]:
+    """Return the defaults for the question's products: of its hypervisor, or else of the one that it runs."""
     fitting = [
         one
         for one in statements

@@ -1,4 +1,4 @@
-"""What makers advise, as pages."""
+"""Pages of makers' advice."""
 
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
@@ -16,7 +16,7 @@ PER_PAGE = 50
 
 @require_safe
 def guidance_list(request: HttpRequest) -> HttpResponse:
-    """Show the statements that the filters of the address admit, by what they are about."""
+    """Show the statements selected by the query string, by axis."""
     filters = GuidanceFilters(request.GET, Advice.objects.order_by("axis", "pk"))
     is_valid = filters.is_valid()
     page = Paginator(filters.qs if is_valid else Advice.objects.none(), PER_PAGE).get_page(request.GET.get("page"))
@@ -26,7 +26,7 @@ def guidance_list(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def guidance_detail(request: HttpRequest, code: str) -> HttpResponse:
-    """Show one statement with its source, and who disagrees."""
+    """Show one statement with its source and its contradictions."""
     statement = selectors.plain(Statement, [get_object_or_404(Advice, code=code)])[0]
     context = {"statement": statement, "disagreements": selectors.disagreements(code)}
     return render(request, "modelling/guidance_detail.html", context)

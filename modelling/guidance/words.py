@@ -1,4 +1,4 @@
-"""The names that makers' advice uses, each with its label: nothing else is read. No Django."""
+"""Define the values that the files of makers' advice may use, with their labels. No Django."""
 
 from collections.abc import Iterable, Mapping
 
@@ -39,7 +39,7 @@ _TEXTS_OF_SIZES = (
     *("the workload's allocation size", "larger than the workload's writes", "at least the database's record size"),
     *("larger qcow2 clusters", "smaller qcow2 clusters", "small qcow2 clusters"),
 )
-# Values beside those of kdb.disk_path.
+# Values in addition to those of kdb.disk_path.
 _FURTHER: Mapping[str, Mapping[str, str]] = {
     "cache-mode": {"writearound": "writearound"},
     "io-mode": {"sync": "synchronous"},
@@ -62,7 +62,7 @@ FAMILIES = {
     **{"random-read": "random reads", "random-write": "random writes", "sequential": "sequential"},
     **{"virtual-desktop": "virtual desktop", "web-server": "web server"},
 }
-# Column of the file to the field of a statement and its values with their labels.
+# Column of the file to the field of Statement, and its values with their labels.
 CONTEXT: Mapping[str, tuple[str, Mapping[str, str]]] = {
     "hypervisor": ("hypervisors", HYPERVISORS),
     "host_storage": ("host_storages", HOST_STORAGES),
@@ -70,7 +70,7 @@ CONTEXT: Mapping[str, tuple[str, Mapping[str, str]]] = {
     "guest_os": ("guest_oses", GUEST_OSES),
     "workload": ("workloads", FAMILIES),
 }
-# How strong a source says it, and how that reads.
+# Strength of the wording of the source, with the text to show it by.
 WORDINGS = {
     **{"must": "must be {}", "should": "{}", "default": "{}, the default", "may": "{}, an option"},
     **{"avoid": "{}", "never": "{}", "no difference": "{}: no difference", "product default": "{}"},
@@ -78,7 +78,7 @@ WORDINGS = {
 REASONS = ("", "performance", "durability", "space", "compatibility", "manageability")
 KINDS = ("vendor manual", "project documentation", "paper", "product default")
 READ = ("whole", "excerpt")
-# Workload of the catalogue to the families that it belongs to; to others only what is said of any workload applies.
+# Workload of the catalogue to its families; to other workloads only advice on any workload applies.
 FAMILIES_OF = {
     "atto": ("sequential",),
     "blog": ("database", "web-server"),
@@ -98,7 +98,7 @@ FAMILIES_OF = {
 
 
 def values(axis: str) -> Mapping[str, str] | None:
-    """Return the values that advice on an axis may name, each with its label; None where any text is one."""
+    """Return the values that advice on an axis may name, with their labels; None for any text."""
     if axis in FREE:
         return None
     if axis in ("guest-fs", "host-fs"):
@@ -114,7 +114,7 @@ def values(axis: str) -> Mapping[str, str] | None:
 
 
 def label(axis: str, value: str) -> str:
-    """Return a value of an axis as a reader would write it."""
+    """Return the label of a value of an axis."""
     return (values(axis) or {}).get(value, value)
 
 

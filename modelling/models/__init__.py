@@ -1,4 +1,4 @@
-"""The results that modelling works out and keeps, and its decisions about machines."""
+"""Models of computed results, readers' laboratories, and placement."""
 
 from .changes import MonthOfTests, SeriesChange
 from .detection import DetectedHour, DetectionModel

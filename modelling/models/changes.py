@@ -1,4 +1,4 @@
-"""Changes of speed that were found in the series of a laboratory, and how many tests were made to find them."""
+"""Changes of speed found in the series of laboratories, and the numbers of tests that found them."""
 
 from django.conf import settings
 from django.db import models
@@ -11,7 +11,7 @@ from .own_lab import Laboratory, Sitting
 
 
 class MonthOfTests(models.Model):
-    """The tests of one calendar month, over all series of this KDB: each change has the number of its own."""
+    """The number of tests in one calendar month, over all series of this KDB; each change refers to one of them."""
 
     month = models.DateField(unique=True, help_text="Its first day, UTC.")
     tests = models.PositiveIntegerField(default=0)
@@ -26,14 +26,13 @@ class MonthOfTests(models.Model):
 
 class SeriesChangeQuerySet(models.QuerySet["SeriesChange"]):
     def public(self) -> "SeriesChangeQuerySet":
-        """Return what everybody may see: measured side by side, confirmed by a member, and its first sitting was shared
-        and published."""
+        """Return the changes that everybody may see: confirmed side by side, with the first sitting published."""
         shared = {"sitting__case_study__status": CaseStudy.Status.PUBLISHED}
         return self.filter(state=SeriesChange.State.CONFIRMED, confirmed_by__isnull=False, **shared)
 
 
 class SeriesChange(models.Model):
-    """One change in one series: a suspicion when it was found, a change once a rerun side by side confirmed it."""
+    """One change in one series: suspected when found, confirmed by a rerun side by side."""
 
     class State(models.TextChoices):
         NEW = "new", "new"
@@ -98,6 +97,6 @@ class SeriesChange(models.Model):
 
     @property
     def standing(self) -> str:
-        """Return the state as it is today: an excuse that ran out leaves the change new."""
+        """Return the current state: the change is new again after its excuse expired."""
         ran_out = self.excused_until is not None and self.excused_until < now().date()
         return self.State.NEW.value if ran_out else self.state

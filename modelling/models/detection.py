@@ -1,11 +1,11 @@
-"""The models that tell workloads by the statistics of disks, and what they told."""
+"""Models that detect workloads from statistics of disks, and the hours detected."""
 
 from django.db import models
 from django.db.models import F, Q
 
 
 class DetectionModel(models.Model):
-    """A model that tells workloads by block statistics: what it was fitted to, from which it is fitted again."""
+    """A model that detects workloads from block statistics, stored as its training data to be fitted again."""
 
     method = models.PositiveSmallIntegerField(help_text="Version of the way to it (fleet.detection.classifier).")
     digest = models.CharField(max_length=64, help_text="SHA-256 of the signatures it was made from.")
@@ -31,7 +31,7 @@ class DetectionModel(models.Model):
 
 
 class DetectedHour(models.Model):
-    """The sum of what the minutes of one machine in one hour were like."""
+    """The detected minutes of one machine in one hour, summed by class."""
 
     machine = models.ForeignKey(
         "experiments.ObservedMachine", on_delete=models.CASCADE, related_name="detected_hours", db_index=False

@@ -1,4 +1,4 @@
-"""What makers advise, and what their products do by default: evidence of its own kind, which enters no estimate."""
+"""Makers' advice and defaults of their products, which enter no estimate."""
 
 from django.db import models
 
@@ -34,7 +34,7 @@ class Advice(models.Model):
 
 
 class Contradiction(models.Model):
-    """One question on which makers disagree: two views, each with the codes of the advice that has it."""
+    """One question on which makers disagree: two views, each with the codes of its advice."""
 
     number = models.PositiveSmallIntegerField(unique=True)
     subject = models.CharField(max_length=100)

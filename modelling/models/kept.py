@@ -1,4 +1,4 @@
-"""Results that are computed and kept: summaries of measurements, and answers already worked out."""
+"""Stored results: summaries of measurements, answers, verdicts and reports."""
 
 import hashlib
 import json
@@ -15,17 +15,17 @@ from experiments.models.measurement import Observation
 
 
 class CurrentArms(models.Manager["Arm"]):
-    """The arms that count now, and those of drafts; `Arm.ever` also has those that counted before rows ended."""
+    """The current arms, and those of drafts; `Arm.ever` includes arms of earlier revisions."""
 
     def get_queryset(self) -> models.QuerySet["Arm"]:
         return super().get_queryset().filter(until_revision__isnull=True)
 
 
 class Arm(Observation):
-    """All measurements of one configuration in one fair-play group, in two numbers.
+    """The mean and variance of all measurements of one configuration in one fair-play group.
 
-    Rankings read arms, never measurements, so an answer costs the same for ten repetitions and
-    for a million. Rebuilt for a case study whenever it is published (modelling.evidence.summaries).
+    Rankings read arms and not measurements, so that the cost of an answer does not depend on the number of repetitions.
+    The arms of a case study are rebuilt when it is published (modelling.evidence.summaries).
     """
 
     class Origin(models.TextChoices):
@@ -85,32 +85,32 @@ class Arm(Observation):
         return f"arm {self.pk}"
 
 
-RENEWED_WITHIN = timedelta(days=7)  # of the last request, an answer is given again without another
+RENEWED_WITHIN = timedelta(days=7)  # of its last request a superseded answer is computed again without a new one
 
 
 class RankingSnapshotQuerySet(models.QuerySet["RankingSnapshot"]):
     def followed(self) -> "RankingSnapshotQuerySet":
-        """Add `is_followed`: whether a newer answer to the same question is kept."""
+        """Add `is_followed`: whether a newer answer to the same question is stored."""
         newer = RankingSnapshot.objects.filter(
             question=OuterRef("question"), method=OuterRef("method"), revision__gt=OuterRef("revision")
         )
         return self.annotate(is_followed=Exists(newer))
 
     def waiting(self) -> "RankingSnapshotQuerySet":
-        """Return the answers to be given again: superseded, and asked for lately or never given.
+        """Return the answers to compute: superseded and recently asked for, or never computed.
 
-        Derived from the rows, so that nothing can lose it. The other superseded ones rest until somebody asks.
+        This is derived from the rows, so that no lost message matters. Other superseded ones rest until somebody asks.
         """
         is_wanted = Q(asked_at__gt=now() - RENEWED_WITHIN) | Q(revision=0)
         return self.followed().filter(is_wanted, Q(is_followed=False), superseded_by__isnull=False)
 
     def failing(self) -> "RankingSnapshotQuerySet":
-        """Return those waiting after an attempt to answer again: one that failed, or that took its worker with it."""
+        """Return the waiting answers with an attempt that failed or whose worker died."""
         return self.waiting().filter(~Q(error="") | Q(attempts__gt=1))
 
 
 class RankingSnapshot(models.Model):
-    """One answered question at one knowledge revision, kept so that a page costs one read."""
+    """The answer to one question at one knowledge revision, stored so that a page needs one read."""
 
     question = models.CharField(max_length=300, help_text="The question in its one canonical spelling.")
     method = models.PositiveSmallIntegerField(
@@ -153,14 +153,14 @@ class RankingSnapshot(models.Model):
 
     @property
     def is_resting(self) -> bool:
-        """Return whether it is superseded and nobody asked for it lately, so that no worker gives it again."""
+        """Tell whether it is superseded but not asked for recently, so that it is not computed again."""
         return bool(self.revision) and self.superseded_by is not None and self.asked_at <= now() - RENEWED_WITHIN
 
     @classmethod
     def unsaved(
         cls, result: dict[str, Any], method: int, computed_at: datetime, question: str = "", workload: str = ""
     ) -> Self:
-        """Return an answer as a row that is not stored. result : as JSON has it"""
+        """Return an unsaved row of an answer. result : as JSON data"""
         return cls(
             question=question,
             method=method,
@@ -173,9 +173,9 @@ class RankingSnapshot(models.Model):
 
 
 class PinnedAnswer(models.Model):
-    """An answer as it was first given at its permanent address, which names revision and method.
+    """An answer as first given at its permanent address, which contains revision and method.
 
-    It is never changed, worked out again, or deleted: neither a publication nor a newer method touches it.
+    It is never changed, computed again or deleted, whatever is published and whichever method is current.
     """
 
     asked = models.CharField(max_length=64, help_text="SHA-256 of what was asked, as pins name it.")
@@ -202,7 +202,7 @@ class PinnedAnswer(models.Model):
 
 
 class PublicationPreview(models.Model):
-    """The changes that publishing a draft would make in the rankings, worked out by the same road as an answer."""
+    """The changes that publishing a draft would make in the rankings, computed as answers are."""
 
     case_study = models.OneToOneField("experiments.CaseStudy", on_delete=models.CASCADE, related_name="preview")
     method = models.PositiveSmallIntegerField(
@@ -221,7 +221,7 @@ class PublicationPreview(models.Model):
 
 
 class RevisionEffects(models.Model):
-    """Which answers one ending or retraction moved, worked out once after it: before and after it, by one method."""
+    """The answers changed by one ending or retraction, computed before and after it by one method."""
 
     revision = models.PositiveIntegerField(primary_key=True, help_text="That the ending made.")
     method = models.PositiveSmallIntegerField(help_text="As of RankingSnapshot.")
@@ -236,7 +236,7 @@ class RevisionEffects(models.Model):
 
 
 class QualityReport(models.Model):
-    """A report on how well the models foretold each case study from all others, at one knowledge revision."""
+    """A report on how well the models predict each case study from all others, at one knowledge revision."""
 
     method = models.PositiveSmallIntegerField(
         help_text="Version of the way to it (modelling.prediction.validation.reports.METHOD)."
@@ -257,7 +257,7 @@ class QualityReport(models.Model):
 
 
 class Judgement(models.Model):
-    """The common part of claims' verdicts and hypotheses' scores: comparisons counted, and what they rest on."""
+    """The common fields of verdicts on claims and scores of hypotheses: counts of comparisons, and their evidence."""
 
     held = models.PositiveIntegerField(help_text="Comparisons that hold.")
     failed = models.PositiveIntegerField(help_text="Comparisons that do not.")
@@ -274,7 +274,7 @@ class Judgement(models.Model):
 
 
 class ClaimVerdict(Judgement):
-    """The verdict on a claim, by its own paper's facts or by everybody else's. Computed, never typed in."""
+    """The computed verdict on a claim, by its own paper's facts or by everybody else's."""
 
     class Scope(models.TextChoices):
         OWN = "own", "its own paper"
@@ -316,7 +316,7 @@ class HypothesisScore(Judgement):
 
 
 class KeptMachine(models.Model):
-    """A machine under the name its owner gave it: the facts of an address, to be chosen again. Empty: not said."""
+    """A machine that its owner stored under a name, to fill in forms with. Empty fields are not stated."""
 
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="machines")
     name = models.CharField(max_length=60)
@@ -338,7 +338,7 @@ class KeptMachine(models.Model):
 
 
 class FollowedQuestion(models.Model):
-    """A question whose changes somebody wants to be told, and up to where they were told."""
+    """A question of whose changes a user wants to be notified, and the revision of the last notification."""
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="followed_questions")
     question = models.CharField(max_length=300, help_text="In its one canonical spelling.")

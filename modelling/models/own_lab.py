@@ -1,4 +1,4 @@
-"""Laboratories of the readers' own, and what was measured there run by run."""
+"""Readers' own laboratories, and their measurements run by run."""
 
 from django.conf import settings
 from django.db import models
@@ -8,7 +8,7 @@ from experiments.models.fields import check_slug
 
 
 class Laboratory(models.Model):
-    """People who measure on machines of their own, and see each other's numbers; nobody else does."""
+    """A group of people who measure on machines of their own; only its members see the numbers."""
 
     slug = models.SlugField(max_length=40, unique=True, validators=[check_slug])
     name = models.CharField(max_length=200)
@@ -33,7 +33,7 @@ class Laboratory(models.Model):
 
 
 class LaboratoryAuditEntry(models.Model):
-    """One deed to a laboratory, with who did it and when; written in its transaction, never changed."""
+    """One action on a laboratory, with its actor and time; written in the same transaction, never changed."""
 
     laboratory = models.ForeignKey(Laboratory, on_delete=models.CASCADE, related_name="audit_entries")
     actor = models.ForeignKey(
@@ -57,9 +57,9 @@ class LaboratoryAuditEntry(models.Model):
 
 
 class Sitting(models.Model):
-    """One decision on one machine: choices that are measured run by run, until it stands.
+    """One decision on one machine: choices that are measured run by run until one is clear.
 
-    The runs that are planned and not reported yet are rows, too: whoever asks again is told the same ones.
+    Planned runs are stored before they are reported, so that asking again returns the same ones.
     """
 
     class State(models.TextChoices):
@@ -130,7 +130,7 @@ class Sitting(models.Model):
 
 
 class SittingRun(models.Model):
-    """One run of a sitting: planned first, then reported once."""
+    """One run of a sitting: planned, then reported once."""
 
     sitting = models.ForeignKey(Sitting, on_delete=models.CASCADE, related_name="runs")
     block = models.PositiveIntegerField(

@@ -1,4 +1,4 @@
-"""The models of placement for observed machines: mixes, policies, plans, moves, and who decided what."""
+"""Models of placement for observed machines: mixes, policies, plans, moves and decisions."""
 
 from django.conf import settings
 from django.core.validators import MaxValueValidator, MinValueValidator
@@ -12,7 +12,7 @@ from .own_lab import Laboratory
 
 
 class StatedMix(models.Model):
-    """The mix of a machine as its operator states it; it counts before whatever is detected."""
+    """The mix of a machine as its operator states it, which takes precedence over the detected one."""
 
     machine = models.OneToOneField(ObservedMachine, on_delete=models.CASCADE, related_name="stated_mix")
     shares = models.JSONField(help_text="Slug of a workload to its share, above 0, in any unit.")
@@ -81,7 +81,7 @@ class PlacementPolicy(models.Model):
 
 
 class PlacementPlan(models.Model):
-    """A plan for some hosts, as it was worked out once. It is never changed; what-if is another plan."""
+    """A plan for some hosts. It is never changed; a what-if is a plan of its own."""
 
     hosts = models.ManyToManyField(Host, related_name="placement_plans")
     rules = models.JSONField(help_text="Of fleet.placement.content.Rules, and what was pinned or excluded.")
@@ -112,7 +112,7 @@ class PlacementPlan(models.Model):
 
 
 class PlacementMove(models.Model):
-    """One disk moved to another pool. This row is the truth of it; its job holds the lease and the attempt.
+    """One move of a disk to another pool. This row holds its state, its job the lease and the attempt.
 
     waiting -> copying -> switched -> kept -> done; failed and cancelled from waiting and copying; undone from kept and
     done, once the move back has switched.
@@ -222,7 +222,7 @@ class MoveLine(models.Model):
 
 
 class PlacementDecision(models.Model):
-    """A decision about placement: who, what, on which knowledge; written in the deed's transaction, never changed."""
+    """A decision about placement: actor, action and knowledge revision; written in its transaction, never changed."""
 
     class Action(models.TextChoices):
         PLANNED = "planned", "planned"

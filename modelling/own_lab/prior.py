@@ -15,7 +15,7 @@ from modelling.estimation.bayes import Posterior
 from modelling.estimation.cells import entry_rows
 from modelling.estimation.hierarchy import Knowledge
 from modelling.estimation.machine import add_place_variance
-from modelling.estimation.ranking import Ranking, alone
+from modelling.estimation.ranking import Ranking, knowledge_from
 from modelling.estimation.value import Components, merge_components
 from modelling.evidence.axes import AXES, Axis, entry_key
 from modelling.evidence.question import Question
@@ -65,7 +65,7 @@ def knowledge_for(question: Question, rankings: Mapping[str, Ranking]) -> Knowle
     known = knowledge_of(question, next(iter(rankings.values())).metric)
     if known is None or "" in rankings:
         evidence = {workload: (ranking.arms, ranking.findings) for workload, ranking in rankings.items()}
-        known = alone(evidence, AXES[question.axis], assumptions())
+        known = knowledge_from(evidence, AXES[question.axis], assumptions())
     return known
 
 

@@ -12,20 +12,20 @@ from modelling.estimation.hierarchy import CHOICES, Knowledge
 
 Values = Mapping[str, str]
 
-# What forecasts what nobody measured, and since when.
+# The model in use for forecasts, and since when.
 IN_USE, LABEL, SINCE = "hierarchy", "The hierarchical model", date(2026, 11, 28)
-# Choices of which a forecast wants to have seen both values compared with others: caches and networks come with them.
+# Choices of which both values must have been compared for a forecast, because caches and networks differ with them.
 _DECISIVE = ("hypervisor", "container", "guest_fs", "host_fs", "backend")
 
-RUN_VARIANCE = 0.07**2  # of ln speed of a single run whose spread nobody stated (docs/models/hierarchy.md)
+RUN_VARIANCE = 0.07**2  # variance of ln speed of a single run without stated spread (docs/models/hierarchy.md)
 
 
 @dataclass(frozen=True)
 class PairForecast:
     """The ratio of a's speed to b's that a new laboratory will measure.
 
-    low, high : of the 95 % interval; sd : of its logarithm, half the central 68 %; laboratories, groups : those that
-    measured both sides' values side by side
+    low, high : of the 95 % interval; sd : half the width of the central 68 % of its logarithm
+    laboratories, groups : numbers of those that measured both sides' values side by side
     """
 
     ratio: float
@@ -40,8 +40,10 @@ class PairForecast:
 
 
 def forecast_pair(known: Knowledge, a: Values, b: Values, where: Values, margin: float) -> PairForecast:
-    """Forecast one pair. a, b : kind of choice to value; where : load, storage and workload; margin : share beyond
-    which a difference matters"""
+    """Forecast one pair.
+
+    a, b : kind of choice to value; where : load, storage and workload; margin : difference that matters, a share
+    """
     prediction = predict(known, a, b, where)
     laboratories, groups = _side_by_side(known.cells, a, b)
     faster = 1.0 - prediction.below(0.0)
@@ -52,25 +54,22 @@ def forecast_pair(known: Knowledge, a: Values, b: Values, where: Values, margin:
 
 
 def predict(known: Knowledge, a: Values, b: Values, where: Values) -> Mixture:
-    """Return the distribution of the ln ratio that single runs of another laboratory will show.
-
-    Parameters as for forecast_pair.
-    """
+    """Return the distribution of the ln ratio of single runs in another laboratory; parameters as in forecast_pair."""
     rows = pd.DataFrame([{**a, **where}, {**b, **where}], index=["a", "b"])
     return known.posterior(rows).contrast(0, 1, 2 * RUN_VARIANCE)
 
 
-def compares(cells: pd.DataFrame, a: Values, b: Values) -> bool:
-    """Tell whether two sides differ, and each decisive value in which they do was compared with another somewhere."""
+def is_forecastable(cells: pd.DataFrame, a: Values, b: Values) -> bool:
+    """Tell whether two sides differ, and every differing value of a decisive choice was compared with another."""
     differ = [choice for choice in CHOICES if (a.get(choice) or "") != (b.get(choice) or "")]
     return bool(differ) and all(
-        {side.get(choice) or "" for side in (a, b)} - {""} <= _compared(cells, choice)
+        {side.get(choice) or "" for side in (a, b)} - {""} <= _compared_values(cells, choice)
         for choice in differ
         if choice in _DECISIVE
     )
 
 
-def _compared(cells: pd.DataFrame, choice: str) -> set[str]:
+def _compared_values(cells: pd.DataFrame, choice: str) -> set[str]:
     varied = cells.groupby("level")[choice].transform("nunique") > 1
     return set(cells[choice][varied])
 
@@ -89,7 +88,7 @@ def _side_by_side(cells: pd.DataFrame, a: Values, b: Values) -> tuple[int, int]:
 
 
 def _strength(groups: int, sureness: float) -> str:
-    """Say how strongly: by independent groups that compared the two, and the surest statement about their ratio."""
+    """Return the strength by the number of groups, and the probability of the surest statement about the ratio."""
     if not groups:
         return "not known"
     if groups == 1 or sureness < 0.8:

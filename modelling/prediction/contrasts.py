@@ -1,4 +1,4 @@
-"""Pairs of configurations as a CSV file asks for them, in the catalogue's names."""
+"""Read pairs of configurations from a CSV file, and write their forecasts."""
 
 import csv
 import io
@@ -17,7 +17,7 @@ SIDE = ("hypervisor", "guest_fs", "host_storage", "cache_mode", "image_format", 
 LOAD = ("id", "workload", "operation", "block_size", "storage", "vm_count")
 COLUMNS = (*LOAD, *(f"{name}_{side}" for side in "ab" for name in SIDE))
 QUANTILES = (0.025, 0.1, 0.25, 0.5, 0.75, 0.9, 0.975)
-ACTUAL = "actual_ln_ratio"  # may be given: then the answer has the log density there
+ACTUAL = "actual_ln_ratio"  # optional; the forecast then has its log density there
 _NUMBERS = (
     *(field.name for field in fields(PairForecast)),
     *(f"q{100 * share:g}" for share in QUANTILES),
@@ -28,11 +28,11 @@ _KIND = {"hypervisor": "hypervisor_or_native", "guest_fs": "file_system", "host_
 
 
 class ContrastsError(Exception):
-    """The file cannot be asked; the text says where and why and is fit to show."""
+    """The file is malformed; the text says where and why, and is fit to show."""
 
 
 class UnknownNameError(ContrastsError):
-    """A row names what the catalogue does not have."""
+    """A row has a name that the catalogue lacks."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Contrast:
 
 
 def rows(text: str) -> Iterator[dict[str, str]]:
-    """Yield each row of a file, "" where nothing is stated. Raises ContrastsError on other columns or cells."""
+    """Yield the rows of a file, "" for empty cells. Raises ContrastsError on wrong columns or cells."""
     reader = csv.DictReader(io.StringIO(text))
     present = reader.fieldnames or []
     if missing := [name for name in COLUMNS if name not in present]:
@@ -62,7 +62,7 @@ def rows(text: str) -> Iterator[dict[str, str]]:
 
 
 def contrast_of(row: dict[str, str], containers: set[str]) -> Contrast:
-    """Return what a row asks. containers : hypervisors that run containers. Raises UnknownNameError."""
+    """Return the contrast of a row. containers : hypervisors that run containers. Raises UnknownNameError."""
     workload = _slug("workload", "workload", row["workload"])
     where = {"workload": workload, "load": load_class(workload, row["operation"])}
     where["storage"] = _slug("storage", "storage", row["storage"])
@@ -70,7 +70,7 @@ def contrast_of(row: dict[str, str], containers: set[str]) -> Contrast:
 
 
 def answer(row: dict[str, str], forecast: tuple[PairForecast, Mixture] | str) -> list[str]:
-    """Return the cells of ANSWER. forecast : with its distribution, or why there is none"""
+    """Return the cells of ANSWER. forecast : with its distribution, or the reason why there is none"""
     if isinstance(forecast, str):
         return [row["id"], forecast, *[""] * len(_NUMBERS)]
     pair, prediction = forecast

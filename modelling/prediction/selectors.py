@@ -1,30 +1,29 @@
-"""Forecasts of pairs of configurations, by everything published."""
+"""Forecast pairs of configurations from all published evidence."""
 
 from collections.abc import Mapping
 
 from django.conf import settings
 
-from modelling.answers.knowledge import everything
+from modelling.answers.knowledge import published_knowledge
 from modelling.estimation.cells import CONTAINER, choices, load_class
 from modelling.evidence.axes import NATIVE
 
-from .content import PairForecast, compares, forecast_pair
+from .content import PairForecast, forecast_pair, is_forecastable
 
 
 def forecast(
     a: Mapping[str, str], b: Mapping[str, str], workload: str, storage: str | None, as_of: int | None = None
 ) -> PairForecast | None:
-    """Forecast the ratio of two entries, by what is published or counted at a revision.
+    """Forecast the ratio of two entries; None where they differ in a decisive choice that nobody compared.
 
-    a, b : columns of arms to what each states
-    Return None where they differ in a hypervisor, file system or backend that nobody compared.
+    a, b : column of arms to value; as_of : use the evidence of this knowledge revision in place of the current one
     """
-    known = everything(as_of, with_native=NATIVE in (a.get("hypervisor"), b.get("hypervisor")))
+    known = published_knowledge(as_of, with_native=NATIVE in (a.get("hypervisor"), b.get("hypervisor")))
     first, second = (
         choices({**side, "virtualisation": CONTAINER if side.get("hypervisor") in known.containers else ""})
         for side in (a, b)
     )
-    if not compares(known.cells, first, second):
+    if not is_forecastable(known.cells, first, second):
         return None
     where = {"workload": workload, "load": load_class(workload, ""), "storage": storage or ""}
     return forecast_pair(known, first, second, where, margin())

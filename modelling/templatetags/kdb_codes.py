@@ -18,10 +18,10 @@ _CODE = re.compile(r"\b(?:C([1-9])\.([1-7])|(H\d\.\d)|(docs/models/[a-z-]+\.md))
 @register.filter
 def with_codes(text: str) -> SafeString:
     """Return a sentence with its cost terms (C3.5), hypotheses (H3.1) and documents explained or linked."""
-    return mark_safe(_CODE.sub(_explained, conditional_escape(text)))  # noqa: S308 (escaped before)
+    return mark_safe(_CODE.sub(_explain_code, conditional_escape(text)))  # noqa: S308 (escaped before)
 
 
-def _explained(match: re.Match[str]) -> str:
+def _explain_code(match: re.Match[str]) -> str:
     file_system, operation, hypothesis, document = match.groups()
     if hypothesis:
         return format_html('<a href="{}#{}">{}</a>', reverse("hypotheses"), slugify(hypothesis), hypothesis)

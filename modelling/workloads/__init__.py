@@ -1,5 +1,5 @@
-"""What workloads do to file systems: profiles, mechanisms, caches, and what more machines do. No Django.
+"""Analyse what workloads do to file systems: profiles, mechanisms, caches and scaling. No Django.
 
-In: a personality (`wml`), a fio job (`fio_job`) or counters of a machine (`observed_load`). Out: a Profile
-(`profiles`), and what follows from it (`mechanisms`, `cache_effect`, `scaling`, `curves`). Open `profiles` first.
+The input is a personality (`wml`), a fio job (`fio_job`) or counters of a machine (`observed_load`), the output a
+Profile (`profiles`). Conclusions are in `mechanisms`, `cache_effect`, `scaling` and `curves`. Read `profiles` first.
 """

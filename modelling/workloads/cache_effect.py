@@ -1,6 +1,6 @@
-"""Tell whether caches or the disk answered: a throughput against the physical limits of its storage. No Django.
+"""Tell whether caches or the disk answered, from a throughput and the limits of its storage. No Django.
 
-P0 holds every throughput against the speed of its disks: what is above it cannot have come from them.
+As in P0: a throughput above the speed of the disks cannot have come from them.
 Source: P0, sections 6.1 to 6.4; docs/models/cache-and-scaling.md.
 """
 
@@ -11,7 +11,7 @@ from kdb.units import convert
 CACHE_DOMINATED = "cache-dominated"  # above every limit: few requests reach the drivers
 LIMITED = "limited cache effect"  # about the limit: many requests miss the caches
 DRIVER_BOUND = "driver-bound"  # well below it: nearly all requests reach the drivers
-UNDECIDED = "undecided"  # a mix of reads and writes that is not known allows several of these
+UNDECIDED = "undecided"  # the mix of reads and writes is not known, and the verdict depends on it
 NO_LIMIT = "no limit stated"
 
 # A physical limit needs no margin: P0 counts the smallest excess it has, Xen's file server with 637 MB/s
@@ -37,20 +37,20 @@ class Limits:
 
     @classmethod
     def of(cls, sequential_read: float | None, sequential_write: float | None, interface: float | None) -> "Limits":
-        """Return the limits of a storage. One of 0 was taken once, and says nothing."""
+        """Return the limits of a storage; a stored 0, which forms once accepted, counts as not stated."""
         return cls(sequential_read or None, sequential_write or None, interface or None)
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """The verdict of the comparison.
+    """The result of comparing a throughput with the limits of its storage.
 
-    name : one of the names above
+    name : one of the constants above
     between : for "undecided", the lowest and the highest verdict that are possible
     throughput : what was compared, MB/s; of all virtual machines together where the source says per machine
-    limit, limit_name : what it was held against, MB/s; None: nothing fits
-    if_per_vm : the verdict on all machines together, should the printed number be that of one; set only
-        where there are several and the source does not say
+    limit, limit_name : what it was compared with, MB/s; None: no stated limit fits
+    if_per_vm : the verdict on the sum of all machines, if the printed number is that of one; set only where there are
+        several machines and the source does not say
     printed : the number with its unit, as printed
     added_up : how many machines' numbers, each as printed, make up the throughput
     """
@@ -69,7 +69,7 @@ class Verdict:
 def cache_verdict(
     value: float, unit: str, limits: Limits, *, read_share: float | None = None, vm_count: int = 1, scope: str = ""
 ) -> Verdict:
-    """Hold a throughput against the limits of its storage.
+    """Compare a throughput with the limits of its storage.
 
     Parameters
     ----------
@@ -81,16 +81,16 @@ def cache_verdict(
     The disk's limit for a mix is 1 / (read share / read limit + write share / write limit), because the
     times of reading and writing a byte add up. Where the share is not known it lies between both limits.
     Cache-dominated is what exceeds both this and the interface; limited is what reaches NEAR of it.
-    Where a limit that the mix needs is not stated, only an excess over the interface can be told.
+    Where a limit that the mix needs is not stated, only an excess over the interface is decided.
 
     Raises UnknownUnitError (kdb.units) where `unit` is not one of throughput.
     """
-    together = vm_count if scope == "per-vm" and vm_count > 1 else 1
-    throughput = convert(value, unit, "MB/s") * together
+    machines = vm_count if scope == "per-vm" and vm_count > 1 else 1
+    throughput = convert(value, unit, "MB/s") * machines
     disk = _disk_limits(limits, read_share)
     name, between = _judge(throughput, disk, limits.interface)
     is_open = vm_count > 1 and scope == ""
-    limit, limit_name = _held_against(name, disk, read_share, limits)
+    limit, limit_name = _compared_limit(name, disk, read_share, limits)
     return Verdict(
         name,
         throughput,
@@ -100,7 +100,7 @@ def cache_verdict(
         limit_name=limit_name,
         between=between,
         if_per_vm=_judge(throughput * vm_count, disk, limits.interface)[0] if is_open else None,
-        added_up=together,
+        added_up=machines,
     )
 
 
@@ -113,8 +113,8 @@ def caches_answered_above(limits: Limits, read_share: float | None) -> float | N
 
 
 def sentence(verdict: Verdict) -> str:
-    """Put the verdict into English, with its limit and what is open about it."""
-    text = _finding(verdict)
+    """Write the verdict in English, with its limit and what is open about it."""
+    text = _describe(verdict)
     if verdict.if_per_vm:
         text += (
             f" The source does not say whether the number is that of one of the {verdict.vm_count} virtual machines"
@@ -128,7 +128,7 @@ def sentence(verdict: Verdict) -> str:
 
 
 def _disk_limits(limits: Limits, read_share: float | None) -> tuple[float, float] | None:
-    """Return the least and the greatest that the disk's limit can be, MB/s; None where it is not stated."""
+    """Return the bounds of the disk's limit for the mix, MB/s, equal where the mix is known; None: not stated."""
     read, write = limits.sequential_read, limits.sequential_write
     if read_share is None:
         return None if read is None or write is None else (min(read, write), max(read, write))
@@ -153,10 +153,10 @@ def _name(throughput: float, disk: float, interface: float | None) -> str:
     return LIMITED if throughput >= NEAR * disk else DRIVER_BOUND
 
 
-def _held_against(
+def _compared_limit(
     name: str, disk: tuple[float, float] | None, read_share: float | None, limits: Limits
 ) -> tuple[float | None, str]:
-    """Return the greatest limit where it was exceeded; else the disk's, the slower one where the mix is not known."""
+    """Return the limit to name, MB/s: the greatest if exceeded, else the disk's, the lower if the mix is unknown."""
     if name == NO_LIMIT:
         return None, ""
     if disk is None or (name == CACHE_DOMINATED and (limits.interface or 0.0) >= disk[1]):
@@ -170,7 +170,7 @@ def _held_against(
     )
 
 
-def _finding(verdict: Verdict) -> str:
+def _describe(verdict: Verdict) -> str:
     caches, s, has = "the caches of guest and host", "", "have"
     if verdict.vm_count == 0:
         caches, s, has = "the host's cache", "s", "has"
@@ -180,7 +180,7 @@ def _finding(verdict: Verdict) -> str:
             f" so a throughput of {verdict.printed} does not show what {caches} did."
         )
     text = (
-        f"With {_compared(verdict)} the throughput is {verdict.throughput / verdict.limit:.2f} times"
+        f"With {_format_throughput(verdict)} the throughput is {verdict.throughput / verdict.limit:.2f} times"
         f" the {verdict.limit:,.1f} MB/s of the {verdict.limit_name}"
     )
     if verdict.name == UNDECIDED:
@@ -197,8 +197,8 @@ def _finding(verdict: Verdict) -> str:
     return f"{text}, {meaning[verdict.name]}."
 
 
-def _compared(verdict: Verdict) -> str:
-    """Write what was compared: "474.2 MB/s (452.23 MiB/s as printed)", "348.6 MB/s (3 machines, 110.81 MiB/s each)"."""
+def _format_throughput(verdict: Verdict) -> str:
+    """Format the throughput with the printed number: "348.6 MB/s (3 machines, 110.81 MiB/s each)"."""
     number = f"{verdict.throughput:,.1f} MB/s"
     if verdict.added_up > 1:
         return f"{number} ({verdict.added_up} machines, {verdict.printed} each)"

@@ -1,6 +1,6 @@
-"""Throughput over the number of virtual machines, as the arms of an answer have it. No Django.
+"""Plot the metric of an answer's arms over the number of virtual machines. No Django.
 
-One panel holds what may be compared but for the number of machines: a fair-play group without its VM count.
+A panel holds arms that differ in nothing but the entry and the number of machines: a fair-play group without VM count.
 Source: docs/models/cache-and-scaling.md.
 """
 
@@ -14,7 +14,7 @@ import pandas as pd
 
 from kdb.content import Among
 from modelling.evidence.axes import Axis
-from modelling.evidence.fairplay import FAIR_PLAY, numbered, varies
+from modelling.evidence.fairplay import FAIR_PLAY, number_rows, varies
 from modelling.evidence.normal import NORMAL_95
 
 _POINT = ["entry", "configuration_id", "vm_count", "mean_log", "arm_variance"]
@@ -22,7 +22,7 @@ _POINT = ["entry", "configuration_id", "vm_count", "mean_log", "arm_variance"]
 
 @dataclass(frozen=True)
 class CurvePoint:
-    """The metric at one number of machines; its interval rests on the default spread where none is stated."""
+    """The metric at one number of machines; its interval uses the default spread where none is stated."""
 
     component = "ScalingPoint"
 
@@ -45,7 +45,7 @@ class CurveSeries:
 
 @dataclass(frozen=True)
 class CurvePanel:
-    """The metric over the number of machines, where all else may be compared."""
+    """The metric over the number of machines, for configurations that may be compared."""
 
     component = "ScalingPanel"
 
@@ -60,28 +60,27 @@ class CurvePanel:
 
 
 @dataclass(frozen=True)
-class Carried:
-    """The number of machines that together keep a rate each: `machines`, or at least so many where more were not
-    measured, or fewer than so many where fewer were not."""
+class MachineCount:
+    """How many machines can each keep a rate: `machines`, or at_least or fewer_than so many at an end of the data."""
 
     machines: int
     at_least: bool = False
     fewer_than: bool = False
 
 
-def carried(values: Sequence[tuple[int, float]], rate: float, *, aggregate: bool) -> Carried:
+def count_machines(values: Sequence[tuple[int, float]], rate: float, *, aggregate: bool) -> MachineCount:
     """Count the machines that keep the rate each, up to the first number that does not.
 
     values : number of machines, ascending, and the value there; aggregate : a value is for all machines together
-    Between two measured numbers the value is interpolated linearly; beyond them nothing is said.
+    Values between measured numbers are interpolated linearly; nothing is extrapolated.
     """
     counts, heights = zip(*values, strict=True)
     for count in range(counts[0], counts[-1] + 1):
         value = float(np.interp(count, counts, heights)) / (count if aggregate else 1)
         if value < rate:
             first = count == counts[0]
-            return Carried(count if first else count - 1, fewer_than=first)
-    return Carried(counts[-1], at_least=True)
+            return MachineCount(count if first else count - 1, fewer_than=first)
+    return MachineCount(counts[-1], at_least=True)
 
 
 def curves(
@@ -94,7 +93,7 @@ def curves(
     panel = [field for field in FAIR_PLAY if field != "vm_count"] + list(axis.held)
     if arms["vm_count"].nunique() < 2:
         return ()
-    number = numbered(arms, panel)
+    number = number_rows(arms, panel)
     has_several = varies(number, arms["vm_count"])[number]
     panels = []
     for _, rows in arms[has_several].groupby(number[has_several], sort=False):

@@ -1,7 +1,7 @@
 """Compute what a fio job file does to a file system from its options. No Django. It opens and executes nothing.
 
-Jobs go round equally often, each as many times as numjobs says. Units are binary, as fio has them (kb_base=1024). The
-notes name every option that is not read.
+All jobs are taken to do equally many operations per process (numjobs). Units are binary, as in fio (kb_base=1024).
+The notes name every option that is not read.
 Source: docs/models/profiles.md, section "A fio job file"; https://fio.readthedocs.io/en/latest/fio_doc.html.
 """
 
@@ -12,7 +12,7 @@ from .profiles import RANDOM_EXTENT, Accesses, Profile, Requests
 from .wml import Place, WmlError
 
 MOST_JOBS = 1_000
-MOST = 2**60  # of any number
+MOST = 2**60  # largest size accepted, bytes
 _SECTION = re.compile(r"\[([^\[\]]{1,200})\]")
 _SIZE = re.compile(r"([0-9]{1,18})([kmgtp]?)(?:i?b)?", re.ASCII)
 _UNITS = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40, "p": 2**50}
@@ -34,7 +34,7 @@ _REFUSED = {
 
 
 def is_fio_job(text: str) -> bool:
-    """Tell whether the first line that says anything is the head of a section."""
+    """Tell whether the first line that is neither empty nor a comment is the head of a section."""
     return next((line for _, line in _lines(text)), "").startswith("[")
 
 
@@ -44,13 +44,15 @@ def fio_profile(text: str) -> Profile:
     if not jobs:
         raise WmlError(Place(1, 1), "a job file has at least one job, a section beside [global]")
     operations, moved = dict.fromkeys(_KINDS, 0.0), dict.fromkeys(_KINDS, 0.0)
-    flushes = written = synchronous = thought = 0.0
+    flushes = written = synchronous = think_seconds = 0.0
     threads = files = 0
     sizes = []
     for job in jobs:
         copies, reads, flush_rate = job.whole("numjobs", 1, least=1, most=10**6), job.read_share(), job.flush_rate()
         shares = (reads, 1 - reads)
-        for direction, share, size, random in zip(("read", "write"), shares, job.sizes(), job.jumps(), strict=True):
+        for direction, share, size, random in zip(
+            ("read", "write"), shares, job.sizes(), job.random_shares(), strict=True
+        ):
             times, jump = copies * share, min(size, RANDOM_EXTENT) * random
             operations[f"random_{direction}"] += times * random
             operations[f"sequential_{direction}"] += times * (1 - random)
@@ -60,7 +62,7 @@ def fio_profile(text: str) -> Profile:
         written += writes
         flushes += writes * flush_rate
         synchronous += writes * (1.0 if job.text("sync", "0") in _SYNCHRONOUS else min(1.0, flush_rate))
-        thought += copies * job.think_seconds()
+        think_seconds += copies * job.think_seconds()
         threads += copies
         files += copies * job.whole("nrfiles", 1, least=1)
         sizes.append(job.file_bytes(copies))
@@ -79,20 +81,20 @@ def fio_profile(text: str) -> Profile:
         working_set_bytes=working_set,
         mean_io_bytes=all_bytes / requests,
         requests=Requests((requests - written) / total, written / total, flushes / total),
-        think_seconds=thought / requests,
+        think_seconds=think_seconds / requests,
         notes=tuple(_notes(others, is_unsized=working_set is None)),
     )
 
 
 def _lines(text: str) -> Iterator[tuple[int, str]]:
-    """Yield what a file says with its line number, without comments, as fio cuts them off."""
+    """Yield number and text of each line that is not empty, without comments, which begin with # or ;."""
     for number, raw in enumerate(text.splitlines(), start=1):
         if line := re.split("[#;]", raw, maxsplit=1)[0].strip():
             yield number, line
 
 
 def _parse_jobs(text: str) -> tuple[list["_Job"], list[str]]:
-    """Parse the text of a job file: return its jobs, and the names of the options that are ignored."""
+    """Return the jobs of a job file, and the names of the options that are ignored."""
     jobs: list[_Job] = []
     others: set[str] = set()
     shared: dict[str, tuple[int, str]] = {}
@@ -124,7 +126,7 @@ def _parse_jobs(text: str) -> tuple[list["_Job"], list[str]]:
 
 
 class _Job:
-    """The options of one job that are read, and those of [global] before it: name to line and value."""
+    """One job. options : name to line number and value, with those of [global] before it"""
 
     def __init__(self, options: dict[str, tuple[int, str]]) -> None:
         self.options = options
@@ -141,26 +143,26 @@ class _Job:
             return 1 - self.whole("rwmixwrite", 50, most=100) / 100
         return self.whole("rwmixread", 50, most=100) / 100
 
-    def jumps(self) -> list[float]:
-        """Return the share of the reads and of the writes that jump."""
+    def random_shares(self) -> list[float]:
+        """Return the shares of the reads and of the writes that are random."""
         if not self.text("rw", "read").startswith("rand"):
             return [0.0, 0.0]
         name = "percentage_random"
-        return [self.parsed(name, share, 0, 100) / 100 for share in self.both(name, "100")]
+        return [self.parsed(name, share, 0, 100) / 100 for share in self.by_direction(name, "100")]
 
     def sizes(self) -> list[int]:
         """Return the bytes of a read and of a write."""
-        sizes = [self.bytes("bs", size) for size in self.both("bs", "4k")]
+        sizes = [self.bytes("bs", size) for size in self.by_direction("bs", "4k")]
         if not all(sizes):
             raise self.refuse("bs", "0", "an operation moves at least one byte")
         return sizes
 
     def flush_rate(self) -> float:
-        """Return the flushes for each write."""
+        """Return the number of flushes per write."""
         return sum(1 / every for name in ("fsync", "fdatasync") if (every := self.whole(name, 0)))
 
     def file_bytes(self, copies: int) -> int | None:
-        """Return the bytes of all files; None where the job does not say them."""
+        """Return the bytes of all files; None where the job does not state them."""
         if "filesize" in self.options:
             return copies * self.whole("nrfiles", 1, least=1) * self.bytes("filesize", self.text("filesize", ""))
         return copies * self.bytes("size", self.text("size", "")) if "size" in self.options else None
@@ -194,8 +196,8 @@ class _Job:
             raise self.refuse(name, text, "give bytes, or a number with k, m, g or t")
         return size
 
-    def both(self, name: str, default: str) -> tuple[str, str]:
-        """Return the values for reads and for writes: of "4k,8k" the two, of "4k" the same twice."""
+    def by_direction(self, name: str, default: str) -> tuple[str, str]:
+        """Return the values for reads and writes: both of "4k,8k", "4k" twice for "4k"."""
         reads, *writes = (part.strip() or default for part in self.text(name, default).split(","))
         return reads, writes[0] if writes else reads
 

@@ -1,7 +1,7 @@
-"""Derive what the file systems' mechanisms let one expect: cost matrix times what a workload does. No Django.
+"""Derive which file system should be faster: its mechanisms' cost matrix times what a workload does. No Django.
 
-This is an opinion of the model. The paper behind it states which mechanism helps or hurts and gives no
-sizes; the weights are our reading of it, fixed before looking at any result. Source: P3 Sections 3 and 4
+This is an opinion of the model. The paper behind it states which mechanism helps or hurts, but no sizes; the weights
+are our reading of it, fixed before looking at any result. Source: P3 Sections 3 and 4
 (Table 1, hypotheses H3.1-H3.6); docs/models/mechanisms.md says rule by rule what is whose.
 """
 
@@ -17,10 +17,10 @@ Side = Literal["guest", "host"]
 Pair = tuple[str, str]  # guest_fs, host_fs
 
 SIDES: tuple[Side, ...] = ("guest", "host")
-PASSED_ON = 0.5  # of the asynchronous writes that reach a write-back cache, what it hands on
-RANDOM_UNDER_COW = 0.5  # what a random write counts where a sequential one counts 1 (H3.4)
-STRESSED = 2.0  # strength of what P3 calls major (H3.2) or the largest (H3.5); everything else counts 1
-MATTERS = 0.05  # a mechanism that a workload exercises less decides nothing
+PASSED_ON = 0.5  # share of the asynchronous writes to a write-back cache that it passes on
+RANDOM_UNDER_COW = 0.5  # weight of a random write where a sequential one has weight 1 (H3.4)
+STRESSED = 2.0  # strength of the effects that P3 calls major (H3.2) or the largest (H3.5); others have 1
+MATTERS = 0.05  # a mechanism with a smaller share of the workload is ignored
 
 
 @dataclass(frozen=True)
@@ -31,12 +31,12 @@ class Mechanism:
     mechanism: str  # "copy-on-write"
 
 
-# File system to operation (a key of RULES) to cell; one without stated mechanisms is absent or empty.
+# File system to operation (a key of RULES) to cell; file systems without stated mechanisms are absent or empty.
 Matrix = Mapping[str, Mapping[str, Mechanism]]
 
 
 def matrix_of(cells: Iterable[tuple[str, str, str, str]]) -> Matrix:
-    """Return the cost matrix of its cells: file system, operation, code and mechanism of each."""
+    """Build the cost matrix. cells : file system, operation, code and mechanism of each"""
     matrix: dict[str, dict[str, Mechanism]] = {}
     for file_system, operation, code, mechanism in cells:
         matrix.setdefault(file_system, {})[operation] = Mechanism(code, mechanism)
@@ -47,10 +47,10 @@ def matrix_of(cells: Iterable[tuple[str, str, str, str]]) -> Matrix:
 class Rule:
     """The rule by which one of the seven operations is judged.
 
-    hypotheses : what it rests on; the first is the one to name
+    hypotheses : what it rests on, the main one first
     levels : mechanism to how good it is, 0 for the plain one; a mechanism not listed is not judged
-    exercised : (side, profile) to how much of the workload goes through it, 0..1
-    on_host : whether a host file system meets it, whose work is one large image file (H3.6)
+    exercised : function of side and profile, the share of the workload that uses the operation, 0..1
+    on_host : whether it applies to a host file system, which serves one large image file (H3.6)
     """
 
     operation: str
@@ -62,7 +62,7 @@ class Rule:
     on_host: bool = True
 
     def weight(self, side: Side, profile: Profile) -> float:
-        """Return how much the workload exercises the operation on this side, 0..1."""
+        """Return the share of the workload that uses the operation on this side, 0..1."""
         return self.exercised(side, profile) if side == "guest" or self.on_host else 0.0
 
 
@@ -71,8 +71,8 @@ class Term:
     """The effect of one operation on file system a against b on one side.
 
     a, b : their mechanisms; None where none is stated
-    weight : how much the workload exercises the operation, 0..1
-    sign : +1 a is helped, -1 a is hurt, 0 no difference is expected, None nothing can be said
+    weight : share of the workload that uses the operation, 0..1
+    sign : +1 a is helped, -1 a is hurt, 0 no difference is expected, None not known
     contribution : strength x weight x difference of levels; 0 where sign is 0 or None
     hypotheses : what the sign rests on; on the host "H3.6" is among them
     """
@@ -95,7 +95,7 @@ class Term:
 
 @dataclass(frozen=True)
 class Expectation:
-    """The expectation of pair a against pair b that follows from the mechanisms.
+    """The expected order of pair a and pair b by the mechanisms.
 
     sign : +1 a is faster, -1 slower, 0 no difference expected, None where a file system that differs
         has no stated mechanisms; `unstated` names those
@@ -113,10 +113,9 @@ class Expectation:
 
 
 def terms(side: Side, a: str, b: str, matrix: Matrix, profile: Profile) -> tuple[Term, ...]:
-    """Return what each of the seven operations says about file system a against b on one side.
+    """Compare file systems a and b on one side: a term for each of the seven operations, in the order of RULES.
 
-    Seven terms in the order of the matrix' rows. A file system against itself differs in nothing,
-    whether its mechanisms are stated or not.
+    A file system does not differ from itself, whether its mechanisms are stated or not.
     """
     return tuple(_term(rule, side, a, b, matrix, profile) for rule in RULES.values())
 
@@ -143,10 +142,10 @@ def _term(rule: Rule, side: Side, a: str, b: str, matrix: Matrix, profile: Profi
 
 
 def expect(pair_a: Pair, pair_b: Pair, matrix: Matrix, profile: Profile) -> Expectation:
-    """Hold one pair against another: the sum over guest and host of their terms.
+    """Compare two pairs of file systems by the sum of their terms over guest and host.
 
-    A side on which both pairs agree says nothing and needs no mechanisms, so xfs-on-vmfs and
-    ext4-on-vmfs can be told apart though nothing is stated of VMFS.
+    A side on which both pairs agree is left out and needs no mechanisms, so xfs-on-vmfs and ext4-on-vmfs can be
+    compared although no mechanisms of VMFS are stated.
     """
     summands = tuple(
         chain.from_iterable(
@@ -162,7 +161,7 @@ def expect(pair_a: Pair, pair_b: Pair, matrix: Matrix, profile: Profile) -> Expe
 
 
 def is_stated(file_system: str, matrix: Matrix) -> bool:
-    """Tell whether all seven mechanisms are stated, and are ones that the rules judge."""
+    """Tell whether all seven mechanisms are stated, each with a level in its rule."""
     cells = matrix.get(file_system, {})
     return all(name in cells and cells[name].mechanism in rule.levels for name, rule in RULES.items())
 
@@ -171,38 +170,38 @@ def _sign(value: float) -> int:
     return (value > 1e-9) - (value < -1e-9)
 
 
-# How much a workload exercises an operation.
+# The share of a workload, 0..1, that uses an operation.
 
 
-def _metadata(side: Side, profile: Profile) -> float:
-    """Return the share of operations that name, create, open, close or remove files: each looks up and has an inode."""
+def _metadata_share(side: Side, profile: Profile) -> float:
+    """Return the share of operations that create, open, close or remove files, each a lookup of name and inode."""
     return profile.metadata_share
 
 
-def _random(side: Side, profile: Profile) -> float:
-    """Return the share of the bytes that are reached by a jump: each jump asks where in the file system they are."""
+def _random_share(side: Side, profile: Profile) -> float:
+    """Return the share of bytes accessed at random: each access has to look up its blocks."""
     return profile.bytes.random_read + profile.bytes.random_write
 
 
-def _written(side: Side, profile: Profile) -> float:
-    """Return the share of bytes written that get through the caches to where space is taken and sums are made."""
-    return (profile.bytes.random_write + profile.bytes.sequential_write) * _reaching(side, profile)
+def _written_share(side: Side, profile: Profile) -> float:
+    """Return the share of bytes that are written through the caches to where space is allocated and checksummed."""
+    return (profile.bytes.random_write + profile.bytes.sequential_write) * _share_reaching(side, profile)
 
 
-def _updated(side: Side, profile: Profile) -> float:
-    """Return what _written does, with random writes counting less (H3.4)."""
+def _updated_share(side: Side, profile: Profile) -> float:
+    """Return _written_share with random writes weighted by RANDOM_UNDER_COW (H3.4)."""
     written = RANDOM_UNDER_COW * profile.bytes.random_write + profile.bytes.sequential_write
-    return written * _reaching(side, profile)
+    return written * _share_reaching(side, profile)
 
 
-def _small(side: Side, profile: Profile) -> float:
-    """Return the share of bytes reached by a jump, less the larger the files are; of unknown size: as small ones."""
+def _small_file_share(side: Side, profile: Profile) -> float:
+    """Return the share of bytes accessed at random, less the larger the files are; an unknown size counts as small."""
     size = profile.mean_file_bytes or 0.0
-    return _random(side, profile) * RANDOM_EXTENT / (RANDOM_EXTENT + size)
+    return _random_share(side, profile) * RANDOM_EXTENT / (RANDOM_EXTENT + size)
 
 
-def _reaching(side: Side, profile: Profile) -> float:
-    """Return the share of the writes that a side works on: synchronous ones, and what the caches before it hand on."""
+def _share_reaching(side: Side, profile: Profile) -> float:
+    """Return the share of writes that reach a side: synchronous ones, and those that the caches above it pass on."""
     caches = 1 if side == "guest" else 2
     return profile.sync_share + (1.0 - profile.sync_share) * PASSED_ON**caches
 
@@ -216,13 +215,15 @@ RULES: Mapping[str, Rule] = MappingProxyType(
     {
         rule.operation: rule
         for rule in (
-            Rule("update_method", "update method", ("H3.3", "H3.4"), _COW, _updated),
-            Rule("directory", "directory operations", ("H3.1",), _B_TREE, _metadata, on_host=False),
-            Rule("metadata", "metadata operations", ("H3.1",), _B_TREE, _metadata, on_host=False),
-            Rule("free_lists", "free list operations", ("H3.1",), _B_TREE, _written),
-            Rule("block_access", "file block access", ("H3.1",), _B_TREE, _random),
-            Rule("housekeeping", "housekeeping", ("H3.5",), _CHECKSUMS, _written, strength=STRESSED),
-            Rule("small_files", "small file embedding", ("H3.2",), _EMBEDDING, _small, STRESSED, on_host=False),
+            Rule("update_method", "update method", ("H3.3", "H3.4"), _COW, _updated_share),
+            Rule("directory", "directory operations", ("H3.1",), _B_TREE, _metadata_share, on_host=False),
+            Rule("metadata", "metadata operations", ("H3.1",), _B_TREE, _metadata_share, on_host=False),
+            Rule("free_lists", "free list operations", ("H3.1",), _B_TREE, _written_share),
+            Rule("block_access", "file block access", ("H3.1",), _B_TREE, _random_share),
+            Rule("housekeeping", "housekeeping", ("H3.5",), _CHECKSUMS, _written_share, strength=STRESSED),
+            Rule(
+                "small_files", "small file embedding", ("H3.2",), _EMBEDDING, _small_file_share, STRESSED, on_host=False
+            ),
         )
     }
 )

@@ -1,10 +1,9 @@
 """Compute what a workload does to a file system from its personality. No Django.
 
-The rule for random and sequential: an access is sequential where it goes on, in the same direction, at the
-place in an open file where the same thread's last access ended. Any other access begins with a jump, and
-its first RANDOM_EXTENT bytes are random; what a large access moves beyond that is sequential.
+An access is sequential if it continues, in the same direction, where the same thread's last access to the open file
+ended. Any other access begins with a jump: its first RANDOM_EXTENT bytes are random, the rest of it is sequential.
 
-Source: docs/models/profiles.md, with the formula of each share and the four personalities by hand.
+Source: docs/models/profiles.md, with the formula of each share and the four personalities computed by hand.
 """
 
 import math
@@ -25,11 +24,11 @@ from .wml.flowops import FINISHES, FLUSHES, LIMITS, METADATA, READS, WAITS, WHOL
 from .wml.tree import Budget
 from .wml.workload import flatten
 
-# Bytes for which positioning takes about as long as moving them, and half-way (in powers of two) between the
-# largest files that the papers call randomly accessed and the smallest that they call sequential, too.
+# Bytes that take about as long to move as to position. Also half-way, in powers of two, between the largest files that
+# the papers call randomly accessed and the smallest that they call sequentially accessed.
 RANDOM_EXTENT = 64 * 2**10
 
-MOST_NOTES = 20  # on single lines
+MOST_NOTES = 20  # notes of the parser that are shown
 PERSONALITIES = Path(__file__).parent / "personalities"
 KNOWN = ("fileserver", "randomfileaccess", "varmail", "webserver")
 
@@ -53,7 +52,7 @@ class Accesses:
 
 @dataclass(frozen=True, slots=True)
 class Requests:
-    """A share in 0..1 for each kind of request: one operation may take several."""
+    """A share in 0..1 for each kind of request; one operation may need several requests."""
 
     reads: float
     writes: float
@@ -85,11 +84,11 @@ class Profile:
 def profile(workload: wml.Workload) -> Profile:
     """Return the profile of a workload.
 
-    Each thread repeats its list of flowops; a list runs each flowop `iters` times. Threads that differ are
-    taken to go round equally often, weighted by their instances; random sizes enter by their mean.
+    Each thread repeats its list of flowops, each flowop `iters` times. All threads are taken to repeat their lists
+    equally often, weighted by their instances; random sizes enter by their mean.
 
-    Raises WmlError where nothing that runs does an operation on files, the numbers get out of hand, or reading
-    the text and going through all its threads takes more steps than a text may (wml.tree.Budget).
+    Raises WmlError where no flowop that runs works on files, a number overflows, or the text needs more steps than
+    wml.tree.Budget allows.
     """
     tally, budget = _Tally(), Budget(workload.steps)
     for thread in workload.threads:
@@ -137,16 +136,16 @@ def _shares(amounts: Mapping[str, float], total: float) -> Accesses:
     return Accesses(**{kind: amount / total for kind, amount in amounts.items()}) if total else Accesses()
 
 
-def _nothing() -> dict[str, float]:
+def _zero_shares() -> dict[str, float]:
     return dict.fromkeys((kind.name for kind in fields(Accesses)), 0.0)
 
 
 @dataclass
 class _Tally:
-    """The sum of what all threads do while each goes round once."""
+    """Sums over all threads, each of which runs its list once."""
 
-    operations: dict[str, float] = field(default_factory=_nothing)
-    bytes: dict[str, float] = field(default_factory=_nothing)
+    operations: dict[str, float] = field(default_factory=_zero_shares)
+    bytes: dict[str, float] = field(default_factory=_zero_shares)
     reads: float = 0.0
     writes: float = 0.0
     synchronous_writes: float = 0.0
@@ -160,13 +159,13 @@ class _Tally:
     late_sync: bool = False
 
     def workingset(self, fileset: str) -> float:
-        """Return the bytes of each file that are touched; infinite where some access has no such limit."""
+        """Return the bytes of each file that are accessed; infinite where an access is not limited to a part."""
         return self.workingsets.get(fileset, math.inf)
 
 
 @dataclass
 class _OpenFile:
-    """A file under a descriptor; each time a file is opened this is a new object."""
+    """An open file; each time a file is opened makes a new object."""
 
     fileset: str
     synchronous: bool
@@ -174,9 +173,9 @@ class _OpenFile:
 
 
 class _Loop:
-    """A walk through one thread's list that counts the second round: by then descriptors and places are as ever.
+    """Run one thread's list three times and count the second, in which open files and positions are those of the loop.
 
-    A third round only tells whether an fsync follows the writes at the end of the second.
+    The third run tells whether an fsync follows the writes at the end of the second.
     """
 
     def __init__(self, workload: wml.Workload, tally: _Tally, budget: Budget, instances: int) -> None:
@@ -185,7 +184,7 @@ class _Loop:
         self.budget = budget
         self.instances = instances
         self.open: dict[int | str, _OpenFile] = {}  # by descriptor; files without one by fileset
-        self.default: str | None = None  # the fileset that descriptor 0 stands for
+        self.default: str | None = None  # the fileset of descriptor 0
         self.place: tuple[_OpenFile, bool] | None = None  # the file last accessed, and whether it was written
         self.counting = False
 
@@ -196,7 +195,7 @@ class _Loop:
 
     def walk(self, flows: Iterable[wml.Flow], weight: float) -> None:
         for flow in flows:
-            # The first time an access may jump, the times after it goes on from itself.
+            # The first iteration may jump; each further one continues where the iteration before it ended.
             for times in (min(flow.iterations, 1.0), flow.iterations - 1.0):
                 if times <= 0:
                     continue
@@ -218,7 +217,7 @@ class _Loop:
         elif flow.kind in METADATA:
             tally.metadata += weight if self.counting else 0.0
             if flow.kind in ("openfile", "createfile"):
-                assert flow.fileset is not None  # these operations are refused without (wml.meaning.NEED_FILESET)
+                assert flow.fileset is not None  # these operations are refused without (wml.flowops.NEED_FILESET)
                 self.open[self.key(flow)] = _OpenFile(flow.fileset, flow.synchronous)
             elif flow.kind == "closefile":
                 self.open.pop(self.key(flow), None)
@@ -232,7 +231,7 @@ class _Loop:
         return self.default or 0
 
     def file(self, flow: wml.Flow) -> _OpenFile | None:
-        """Return the open file of a flowop; like Filebench, reading or writing opens what is not open."""
+        """Return the open file of a flowop; as in Filebench, reading or writing opens a file that is not open."""
         key = self.key(flow)
         if flow.next_file or key not in self.open:
             if flow.fileset is None:
@@ -247,7 +246,7 @@ class _Loop:
                 raise wml.WmlError(flow.place, f"the file under fd {flow.fd or 0} is closed here")
             return
         write = flow.kind in WRITES
-        goes_on = (
+        continues = (
             self.place is not None
             and self.place[0] is file
             and self.place[1] == write
@@ -256,7 +255,7 @@ class _Loop:
         )
         self.place = file, write
         moved, requests = self.size(flow, file)
-        jump = 0.0 if goes_on else min(moved, RANDOM_EXTENT) / moved if moved else 1.0
+        jump = 0.0 if continues else min(moved, RANDOM_EXTENT) / moved if moved else 1.0
         if write:
             file.unsynced += 0.0 if not self.counting or file.synchronous else weight
         if not self.counting:
@@ -278,12 +277,12 @@ class _Loop:
         tally.workingsets[file.fileset] = max(seen, flow.workingset_bytes or math.inf)
 
     def size(self, flow: wml.Flow, file: _OpenFile) -> tuple[float, float]:
-        """Return the bytes that one execution moves, and in how many requests; means."""
+        """Return the mean bytes that one execution moves, and the mean number of requests it takes."""
         if flow.kind in WHOLE_FILE:
             source = self.open.get(flow.source_fd, file) if flow.source_fd else file
             moved = self.workload.filesets[source.fileset].mean_bytes
             return moved, max(1.0, moved / flow.io_bytes) if flow.io_bytes else 1.0
-        # appendfilerand draws its size evenly between nothing and iosize
+        # appendfilerand draws its size evenly between 0 and iosize
         return (flow.io_bytes / 2 if flow.kind == "appendfilerand" else flow.io_bytes), 1.0
 
     def flush(self, flow: wml.Flow) -> None:
@@ -325,7 +324,7 @@ def _notes(workload: wml.Workload, tally: _Tally) -> list[str]:
     return list(dict.fromkeys(notes))
 
 
-# How far apart two profiles are.
+# The distance of profiles.
 
 WEIGHTS = MappingProxyType({"operations": 0.3, "bytes": 0.3, "sync": 0.2, "size": 0.2})
 SIZES = ("concurrency", "working_set_bytes", "mean_file_bytes", "mean_io_bytes")
@@ -336,8 +335,8 @@ def distance(a: Profile, b: Profile) -> float:
 
     The weighted mean (WEIGHTS) of: the Jensen-Shannon distance of the operations over six kinds; that of
     the bytes over four; the difference of sync_share; and the mean over SIZES of x / (x + ln 10), where x
-    is the absolute log ratio, so that a factor of ten counts one half and no unit matters. Sizes that
-    one side does not know are left out. Source: docs/models/profiles.md.
+    is the absolute log ratio, so that a factor of ten counts one half in any unit. Sizes that are not known
+    of both are left out. Source: docs/models/profiles.md.
     """
     parts = {
         "operations": _jensen_shannon(_operation_shares(a), _operation_shares(b)),
@@ -355,7 +354,7 @@ def _operation_shares(profile: Profile) -> tuple[float, ...]:
 
 
 def _jensen_shannon(p: tuple[float, ...], q: tuple[float, ...]) -> float:
-    """Return the square root of the divergence to base 2: a metric in 0..1. Nothing against something is 1."""
+    """Return the square root of the divergence to base 2: a metric in 0..1. It is 1 if one of them is all 0."""
     if not sum(p) or not sum(q):
         return float(bool(sum(p)) != bool(sum(q)))
     one, other = np.array(p) / sum(p), np.array(q) / sum(q)

@@ -1,7 +1,7 @@
 """Describe how throughput changes with the number of virtual machines. No Django.
 
-Everything is judged on the aggregate X(n), what n machines move together. Where a source does not say
-whether its numbers are per machine or aggregate, both readings are worked out and neither is chosen.
+Verdicts are about the aggregate X(n), the throughput of n machines together. Where a source does not say whether its
+numbers are per machine or aggregate, both readings are judged and neither is chosen.
 Source: docs/models/cache-and-scaling.md.
 """
 
@@ -13,16 +13,16 @@ import numpy as np
 
 from modelling.evidence.normal import NORMAL_95
 
-# Verdicts on a reading, by the aggregate X. "The same" and "in proportion" are meant within SIMILAR.
+# Verdicts by the aggregate X; "the same" and "in proportion" hold within the factor SIMILAR.
 SCALES = "scales"  # X grows in proportion to the machines
 CONTENDED = "contended"  # X grows, by less than the machines
 LEVEL = "level"  # X is the same at the last count as at the first, so a machine gets 1/n of it
 RETROGRADE = "retrograde"  # X is less at the last count than at the one where it is greatest
-UNEVEN = "uneven"  # X, or X per machine, falls and then rises again: no law of contention does that
-TOO_FEW = "too few counts"  # so close together that level and in proportion are the same
+UNEVEN = "uneven"  # X, or X per machine, falls and then rises again, which no law of contention explains
+TOO_FEW = "too few counts"  # so close together that LEVEL and SCALES cannot be told apart
 DEPENDS = "depends on the reading"
 
-SIMILAR = 1.1  # a factor within which two throughputs count as the same, as "similar" in the claims
+SIMILAR = 1.1  # the factor within which two throughputs count as the same, as for "similar" in claims
 
 PER_VM, AGGREGATE, NOT_STATED = "per-vm", "aggregate", ""
 
@@ -38,13 +38,13 @@ class Estimate:
 
 @dataclass(frozen=True)
 class ScopedReading:
-    """One reading of the printed numbers: they are of this scope.
+    """The verdict if the printed numbers are of this scope.
 
     scope : "per-vm" or "aggregate"
     aggregate : X(n) at each count, in the unit of the values
     start, end : the vm counts that were compared: first and last, or greatest aggregate and last
     growth : X(end) / X(start)
-    may_be : verdicts that the interval of the growth reaches as well
+    may_be : other verdicts that lie within the interval of the growth
     """
 
     scope: str
@@ -58,10 +58,10 @@ class ScopedReading:
 
 @dataclass(frozen=True)
 class Scaling:
-    """The change of the printed numbers, and what it means under each reading that is possible.
+    """The change of the printed numbers, and the verdict of each possible reading.
 
     name : the verdict; "depends on the reading" where the readings differ
-    fall : from first to last count, the share of the printed number lost with each machine added; below zero: gained
+    fall : share of the printed number lost with each machine added, from first to last count; negative: gained
     """
 
     name: str
@@ -87,7 +87,7 @@ def scaling(
     ----------
     vm_counts : k >= 2 different ints >= 1, in any order; native (0) is no count of machines
     values : k throughputs > 0 in `unit`
-    variances : k variances of ln(value); None or 0: not known (a repeated number is no spread of zero).
+    variances : k variances of ln(value); None or 0: not known, as equal repetitions do not prove a spread of zero
     scope : "per-vm", "aggregate", or "": the source does not say, then both are read
 
     Returns
@@ -105,7 +105,7 @@ def scaling(
     scopes: tuple[str, ...] = (AGGREGATE, PER_VM) if scope == NOT_STATED else (scope,)
     if counts[-1] <= SIMILAR**2 * counts[0]:
         scopes = ()
-    readings = tuple(_read(read_as, counts, printed, spread) for read_as in scopes)
+    readings = tuple(_judge_reading(read_as, counts, printed, spread) for read_as in scopes)
     names = {reading.name for reading in readings} or {TOO_FEW}
     return Scaling(
         names.pop() if len(names) == 1 else DEPENDS,
@@ -139,7 +139,9 @@ def sentence(scaling: Scaling) -> str:
     return text
 
 
-def _read(scope: str, counts: tuple[int, ...], printed: tuple[float, ...], spread: list[float | None]) -> ScopedReading:
+def _judge_reading(
+    scope: str, counts: tuple[int, ...], printed: tuple[float, ...], spread: list[float | None]
+) -> ScopedReading:
     factors = counts if scope == PER_VM else (1,) * len(counts)
     aggregate = tuple(n * value for n, value in zip(factors, printed, strict=True))
     last = len(counts) - 1
@@ -165,7 +167,7 @@ def _read(scope: str, counts: tuple[int, ...], printed: tuple[float, ...], sprea
 
 
 def _growth(ratio: float, *spreads: float | None) -> Estimate:
-    """Return a ratio of two numbers with the variances of their logarithms."""
+    """Return a ratio with its interval, from the variances of the logarithms of its two numbers."""
     known = [variance for variance in spreads if variance is not None]
     if len(known) < len(spreads):
         return Estimate(ratio)

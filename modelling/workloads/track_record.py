@@ -1,6 +1,6 @@
 """Count how often the mechanisms' expectation was right on one workload. No Django.
 
-They have learnt from no result, so every comparison tests them. Source: docs/models/mechanisms.md.
+The rules were fixed before looking at results, so every comparison tests them. Source: docs/models/mechanisms.md.
 """
 
 from collections.abc import Iterator, Mapping
@@ -21,17 +21,14 @@ _PAIRS = AXES["fs-pair"]
 
 @dataclass(frozen=True)
 class TrackRecord:
-    """A count of comparisons that went as the mechanisms let expect.
-
-    compared : comparisons with an expectation and a difference; right : of them, those that went as expected
-    """
+    """compared : comparisons with an expectation and a difference; right : those of them that went as expected"""
 
     right: int = 0
     compared: int = 0
 
 
 def describe_record(record: TrackRecord) -> str:
-    """Say how often it was right: "in 3 of 11 comparisons on this workload it was right"."""
+    """Describe how often it was right: "in 3 of 11 comparisons on this workload it was right"."""
     if not record.compared:
         return "no comparison on this workload has tested it"
     plural = "" if record.compared == 1 else "s"
@@ -56,7 +53,7 @@ def track_record(
 
 
 def _standings(arms: pd.DataFrame, findings: pd.DataFrame, spread: Spread) -> Iterator[Mapping[str, float]]:
-    """Yield what each laboratory found: entry to a number, larger is better."""
+    """Yield the results of each trial and tier list: entry to a number, larger is better."""
     for trial in trials(comparable_arms(arms, _PAIRS, spread)):
         yield dict(zip(trial.treatments, trial.effects.mean(axis=1).tolist(), strict=True))
     for _, rows in scored_findings(findings, _PAIRS).groupby("list"):

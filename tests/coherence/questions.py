@@ -11,7 +11,7 @@ import pandas as pd
 from kdb.disk_path import SETTINGS
 from kdb.units import METRICS, THROUGHPUT
 from modelling.answers import decision
-from modelling.answers.estimate import ranked, ranking_of
+from modelling.answers.estimate import rank_evidence, ranking_of
 from modelling.answers.knowledge import assumptions
 from modelling.estimation.ranking import Ranking
 from modelling.evidence import choices, dataframes
@@ -41,10 +41,10 @@ def published_questions() -> Iterator[tuple[Question, list[Question]]]:
     values = {name: sorted(arms[name].dropna().unique().tolist()) for name in _OF_ARMS}
     values |= {"metric": list(METRICS), "grade": list(GRADES), "evidence": [PAPERS]}
     for workload in sorted(arms["workload"].unique()):
-        axes = choices.behind({"axis": list(AXES)}, {"workload": workload}).case_studies["axis"]
+        axes = choices.count_evidence({"axis": list(AXES)}, {"workload": workload}).case_studies["axis"]
         for axis in filter(axes.get, AXES):
             left_open = {name: values[name] for name in values if name not in AXES[axis].entry}
-            behind = choices.behind(left_open, {"axis": axis, "workload": workload}).case_studies
+            behind = choices.count_evidence(left_open, {"axis": axis, "workload": workload}).case_studies
             first = Question(axis, workload)
             narrowed = [
                 replace(first, **{name: value})
@@ -80,7 +80,7 @@ def _ranked(question: Question, asked: Question, admitted: _Evidence) -> Ranking
     asked : the question with the metric that `admitted` is of
     """
     if question.metric or asked.metric == THROUGHPUT:
-        ranking = ranked(question, asked.metric or THROUGHPUT, admitted.arms, admitted.findings)
+        ranking = rank_evidence(question, asked.metric or THROUGHPUT, admitted.arms, admitted.findings)
         if question.metric or ranking.parts:
             return ranking
     return ranking_of(question)

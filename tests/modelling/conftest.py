@@ -14,6 +14,6 @@ def laboratories_alike(monkeypatch):
     """Hardly anything is drawn towards no difference, so that an answer can be worked by hand."""
     for module in (estimate, knowledge):
         monkeypatch.setattr(module, "assumptions", lambda: replace(assumptions(), scales=BY_LOAD))
-    knowledge._kept.cache_clear()
+    knowledge._load_knowledge.cache_clear()
     yield
-    knowledge._kept.cache_clear()
+    knowledge._load_knowledge.cache_clear()

@@ -1,7 +1,7 @@
-"""Why one entry of a ranking stands above another: steps as data and sentences, in a sceptical reader's order.
+"""Explain why one entry of a ranking is above another: steps as data and sentences, in a sceptical reader's order.
 
-In: ExplanationFacts, read by `gather`. Out: Steps (`content`), each with what it rests on; one with nothing to say is
-left out, and a gap is a step of its own. Open `selectors` first. Source: docs/models/explanations.md.
+In: ExplanationFacts, read by `gather`. Out: Steps (`content`) with their evidence. A step with nothing to say is left
+out; a gap is a step of its own. Open `selectors` first. Source: docs/models/explanations.md.
 """
 
 from .causes import components, forecast, mechanisms, shares, workload

@@ -1,4 +1,4 @@
-"""Says what can be the cause: the seven components, the workload, the mechanisms, and their sizes. No Django."""
+"""Write the steps on causes: components, workload, mechanisms, their shares, and forecasts. No Django."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -50,17 +50,17 @@ COMPONENTS = {
         ("backend", "host_fs", "host_mkfs_options", "host_mount_options", "cache_mode"),
     ),
 }
-_OF_NATIVE = ("benchmark", "host-kernel", "host-fs")  # without hypervisor and guest
-# Replaced as a whole with the hypervisor, whatever the sources state of them.
+_NATIVE_COMPONENTS = ("benchmark", "host-kernel", "host-fs")  # components of runs without hypervisor and guest
+# Components that always differ between two hypervisors, whatever the sources state.
 _COMES_WITH_HYPERVISOR = ("virtual-hardware", "hypervisor", "host-kernel")
-_HOST_FS = "host-fs"  # with its cache, whose mode each hypervisor has a default of
+_HOST_FS = "host-fs"  # includes its cache, the mode of which has a default in each hypervisor
 
 
 def components(facts: ExplanationFacts) -> Iterator[Step]:
-    """Say which of the seven components differ, and so can be the cause, and which are excluded."""
+    """Yield the step on components that differ, and so can be the cause, and those that are excluded."""
     differing = differing_components(facts)
-    there = _OF_NATIVE if facts.is_native else tuple(COMPONENTS)
-    equal = [name for name in there if name not in differing]
+    present = _NATIVE_COMPONENTS if facts.is_native else tuple(COMPONENTS)
+    equal = [name for name in present if name not in differing]
     if not differing:
         return
     of_all = "three components that a native run has" if facts.is_native else "seven components of the model"
@@ -83,7 +83,7 @@ def components(facts: ExplanationFacts) -> Iterator[Step]:
 
 
 def _path(facts: ExplanationFacts, differing: list[str]) -> tuple[PathPart, ...]:
-    """Return the seven components from the benchmark to the disk, with what each side has there."""
+    """Return the seven components from the benchmark to the disk, with the facts of each side."""
 
     def values(side: Side, name: str, columns: tuple[str, ...]) -> tuple[str, ...]:
         if name == "benchmark":
@@ -104,14 +104,14 @@ def _path(facts: ExplanationFacts, differing: list[str]) -> tuple[PathPart, ...]
             b=values(facts.b, name, columns),
         )
         for name, (words, columns) in COMPONENTS.items()
-        if not facts.is_native or name in _OF_NATIVE
+        if not facts.is_native or name in _NATIVE_COMPONENTS
     )
 
 
 def differing_components(facts: ExplanationFacts) -> list[str]:
-    """Return the components that the two sides do not share, in the order of the data path.
+    """Return the components that differ between the sides, in the order of the data path.
 
-    Two hypervisors share the host's cache only where both sides state its mode.
+    Between two hypervisors the host's cache counts as equal only where both sides state its mode.
     """
     a, b = facts.a.configuration, facts.b.configuration
     differ = {name for name, (_, columns) in COMPONENTS.items() if any(_differs(a, b, key) for key in columns)}
@@ -123,12 +123,12 @@ def differing_components(facts: ExplanationFacts) -> list[str]:
 
 
 def _differs(a: Any, b: Any, key: str) -> bool:
-    """Tell whether both sides have one known value each, and not the same."""
+    """Tell whether both sides have a known value, and these differ."""
     return key in a and key in b and a[key] not in (None, "") and b[key] not in (None, "") and a[key] != b[key]
 
 
 def workload(facts: ExplanationFacts) -> Iterator[Step]:
-    """Say what the workload asks of the data path."""
+    """Yield the step on what the workload does."""
     profile = facts.profile
     if profile is None:
         words = [f"{name.replace('_', ' ')} {text}" for name, text in facts.profile_words.items() if text]
@@ -179,7 +179,7 @@ def workload(facts: ExplanationFacts) -> Iterator[Step]:
 
 
 def mechanisms(facts: ExplanationFacts) -> Iterator[Step]:
-    """Say which mechanisms of the file systems matter for this workload, and whom they favour."""
+    """Yield the step on mechanisms of the file systems that matter for this workload, and which entry they favour."""
     expected = facts.expectation
     if expected is None:
         return
@@ -195,7 +195,7 @@ def mechanisms(facts: ExplanationFacts) -> Iterator[Step]:
             source="docs/models/mechanisms.md",
         )
         return
-    texts = [_term(facts, term) for term in expected.deciding()[:4]]
+    texts = [_describe_term(facts, term) for term in expected.deciding()[:4]]
     if not texts:
         texts = ["No mechanism that this workload exercises differs between the two."]
     favoured = {1: f"{facts.a.label} ahead", -1: f"{facts.b.label} ahead", 0: "neither of them ahead"}
@@ -227,8 +227,8 @@ def _file_systems(facts: ExplanationFacts) -> set[str]:
     return {parts[name] for parts in sides for name in ("guest_fs", "host_fs") if parts.get(name)}
 
 
-def _term(facts: ExplanationFacts, term: Term) -> str:
-    """Say a term: "On the guest side the update method favours ext4: overwrite (C1.1) against copy on write (C3.1)"."""
+def _describe_term(facts: ExplanationFacts, term: Term) -> str:
+    """Write "On the guest side the update method favours ext4: overwrite (C1.1) against copy on write (C3.1)"."""
     assert term.a is not None
     assert term.b is not None
     better, worse = (term.a, term.b) if (term.sign or 0) > 0 else (term.b, term.a)
@@ -243,7 +243,7 @@ def _term(facts: ExplanationFacts, term: Term) -> str:
 
 
 def shares(facts: ExplanationFacts) -> Iterator[Step]:
-    """Say how much each component accounts for, from all numbers on the workload."""
+    """Yield the step on how much each component accounts for, by all numbers on the workload."""
     decomposition = facts.decomposition
     if decomposition is None or (not decomposition.shares and not decomposition.untold):
         return
@@ -261,7 +261,7 @@ def shares(facts: ExplanationFacts) -> Iterator[Step]:
             source="docs/models/components.md",
         )
         return
-    texts = [_share(facts, share) for share in decomposition.shares]
+    texts = [_describe_share(facts, share) for share in decomposition.shares]
     text = (
         f"From all {all_numbers.removeprefix('the ')}, with each component taken to multiply the {facts.relative} by "
         f"its own factor: {'; '.join(texts)}."
@@ -284,7 +284,7 @@ def shares(facts: ExplanationFacts) -> Iterator[Step]:
 
 
 def forecast(facts: ExplanationFacts) -> Iterator[Step]:
-    """Say what a new laboratory is expected to see of two that nothing measured joins."""
+    """Yield the step with a forecast for two entries that no measurements join."""
     expected = facts.forecast
     if expected is None:
         return
@@ -303,7 +303,7 @@ def forecast(facts: ExplanationFacts) -> Iterator[Step]:
     )
 
 
-def _share(facts: ExplanationFacts, share: Share) -> str:
+def _describe_share(facts: ExplanationFacts, share: Share) -> str:
     what = listed(
         f"the {column(kind)} ({value(facts.names, kind, facts.a.parts.get(kind))} for "
         f"{value(facts.names, kind, facts.b.parts.get(kind))})"

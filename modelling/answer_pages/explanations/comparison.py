@@ -1,4 +1,4 @@
-"""Says what was compared, what was held equal, and what came out. No Django."""
+"""Write the steps on what was compared, what was equal, and the outcome. No Django."""
 
 from collections.abc import Iterator
 
@@ -24,11 +24,11 @@ _STANDING = {2.0: "outstanding among the best", 1.0: "among the best", 0.0: "in 
 
 
 def comparison(facts: ExplanationFacts) -> Iterator[Step]:
-    """Yield one step for numbers, one for tier lists, or one that says there is nothing to compare."""
+    """Yield a step on numbers and one on tier lists, or one that says that nothing is compared."""
     if facts.contrast is not None:
-        yield _numbers(facts)
+        yield _numbers_step(facts)
     if facts.tiers:
-        yield _lists(facts)
+        yield _lists_step(facts)
     if facts.contrast is None and not facts.tiers:
         yield Step(
             "comparison",
@@ -42,7 +42,7 @@ def comparison(facts: ExplanationFacts) -> Iterator[Step]:
         )
 
 
-def _numbers(facts: ExplanationFacts) -> Step:
+def _numbers_step(facts: ExplanationFacts) -> Step:
     contrast = facts.contrast
     assert contrast is not None
     a, b = facts.a.label, facts.b.label
@@ -54,7 +54,7 @@ def _numbers(facts: ExplanationFacts) -> Step:
         else (f"; on other machines it could be either way ({interval}): the evidence cannot tell them apart")
     )
     if facts.groups:
-        text = f"{_direct(facts)} Over all of the evidence {outcome}."
+        text = f"{_describe_direct(facts)} Over all of the evidence {outcome}."
     else:
         text = (
             f"No case study measured {a} and {b} side by side. They are compared through entries that both were "
@@ -80,13 +80,13 @@ def _numbers(facts: ExplanationFacts) -> Step:
     )
 
 
-def _direct(facts: ExplanationFacts) -> str:
-    """Say where both were measured in one fair-play group, what was equal there, and the range of the ratios."""
+def _describe_direct(facts: ExplanationFacts) -> str:
+    """Describe the fair-play groups with both entries: case studies, what was equal, and the range of ratios."""
     groups = facts.groups
     studies = sorted({facts.sources[group.case_study] for group in groups})
     text = (
         f"{some(studies, MOST_NAMED)} measured {facts.a.label} and {facts.b.label} side by "
-        f"side in {counted(len(groups), 'fair-play group')} ({_where(groups)}): the same benchmark version and "
+        f"side in {counted(len(groups), 'fair-play group')} ({_conditions(groups)}): the same benchmark version and "
         f"workload parameters, with {listed(column(name) for name in facts.held)} equal."
     )
     ratios = sorted(group.ratio for group in groups)
@@ -101,7 +101,7 @@ def _direct(facts: ExplanationFacts) -> str:
 
 
 def confounding(columns: Confounding) -> str:
-    """Say in one or two sentences, each after a space, what came along and may be the cause; "" where nothing did."""
+    """Return sentences, each after a space, on other columns that may be the cause; "" where there are none."""
     text, differing = "", columns.differing
     if differing:
         verb = "differs as well, because it comes" if len(differing) == 1 else "differ as well, because they come"
@@ -112,7 +112,7 @@ def confounding(columns: Confounding) -> str:
     return text
 
 
-def _where(groups: tuple[DirectGroup, ...]) -> str:
+def _conditions(groups: tuple[DirectGroup, ...]) -> str:
     counts = sorted({group.vm_count for group in groups})
     text = f"{listed(map(str, counts))} virtual machine{'' if counts == [1] else 's'}" if any(counts) else "natively"
     operations = sorted({group.operation for group in groups} - {"mixed"})
@@ -128,8 +128,8 @@ def _references(facts: ExplanationFacts) -> Iterator[Reference]:
         yield Reference("case study", case_study, f"{facts.sources[case_study]}, {source}", source)
 
 
-def _lists(facts: ExplanationFacts) -> Step:
-    texts = [_tier(facts, tier) for tier in facts.tiers[:3]]
+def _lists_step(facts: ExplanationFacts) -> Step:
+    texts = [_describe_tier(facts, tier) for tier in facts.tiers[:3]]
     if len(facts.tiers) > 3:
         texts.append(f"{capital(counted(len(facts.tiers) - 3, 'further comparison'))} of this kind stand in the data.")
     studies = sorted({study for tier in facts.tiers for study in tier.case_studies})
@@ -151,15 +151,15 @@ def _lists(facts: ExplanationFacts) -> Step:
     )
 
 
-def _tier(facts: ExplanationFacts, tier: Tier) -> str:
+def _describe_tier(facts: ExplanationFacts, tier: Tier) -> str:
     where = "".join(f" with {column(name)} {value}" for name, value in tier.held.items())
-    a, b = _stands(tier.a), _stands(tier.b)
+    a, b = _standing_words(tier.a), _standing_words(tier.b)
     if a == b:
         return f"{facts.publications[tier.publication]} puts {facts.a.label} and {facts.b.label} alike, {a}{where}."
     return f"{facts.publications[tier.publication]} puts {facts.a.label} {a} and {facts.b.label} {b}{where}."
 
 
-def _stands(standing: float) -> str:
+def _standing_words(standing: float) -> str:
     if standing == -2.0:
         return "outstanding among the worst"
     return _STANDING.get(standing, "between the lists, because its text and its table disagree")

@@ -159,10 +159,7 @@ class PredictedRatio:
 
 @dataclass(frozen=True)
 class Shares:
-    """The shares of the components.
-
-    untold : components whose contribution cannot be estimated
-    """
+    """The shares of the components. untold : components whose contribution cannot be estimated"""
 
     predicted: PredictedRatio
     shares: tuple[ComponentShare, ...]

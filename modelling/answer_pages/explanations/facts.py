@@ -1,4 +1,4 @@
-"""The facts that an explanation is made from. No Django."""
+"""The facts from which an explanation is written. No Django."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -30,12 +30,10 @@ class Ranked:
 
 @dataclass(frozen=True, kw_only=True)
 class Side(Ranked):
-    """One of the two entries, with what is known of it.
+    """One of the two entries with its facts.
 
-    parts : what it consists of, by column of the frame of arms: {"guest_fs": "xfs", "host_fs": "ext4"}
-    configuration : facts that all its compared configurations agree in; a column whose values differ
-        is absent, "" or None is "not stated"
-    lists : what each publication's lists say of it: (publication, text list, outstanding, table list)
+    parts : of the entry, by column of the frame of arms: {"guest_fs": "xfs", "host_fs": "ext4"}
+    configuration : facts in which all its compared configurations agree; "" or None: not stated
     """
 
     parts: Mapping[str, str]
@@ -46,7 +44,7 @@ class Side(Ranked):
 
 @dataclass(frozen=True)
 class Placed:
-    """A verdict on one side's numbers, and where they stand."""
+    """A verdict on one side's numbers, with their source."""
 
     case_study: str
     what: str  # "xfs on ext4 under KVM, one machine"
@@ -57,7 +55,7 @@ class Placed:
 
 @dataclass(frozen=True)
 class DirectGroup:
-    """One fair-play group that holds both sides. ratio is a / b; where several arms share a side, of their means."""
+    """A fair-play group with both sides. ratio : a / b, of means where a side has several arms"""
 
     case_study: str
     source: str
@@ -84,7 +82,7 @@ class Contrast:
 
 @dataclass(frozen=True)
 class Tier:
-    """The places of the two sides in one publication's lists, in one comparison that holds everything else equal."""
+    """The standings of the two sides in a tier list, all else equal."""
 
     publication: str
     case_studies: tuple[str, ...]
@@ -96,10 +94,10 @@ class Tier:
 
 @dataclass(frozen=True)
 class Confounding:
-    """The columns that came along with two entries where both were measured, and may be the cause in their place.
+    """The columns that may be the cause of a difference between two entries in place of the choice.
 
     differing : columns in which the two differ
-    left_open : columns that every hypervisor sets by itself, where not both sides state them
+    left_open : columns with a default of each hypervisor that not both sides state
     """
 
     differing: tuple[str, ...] = ()
@@ -108,7 +106,7 @@ class Confounding:
 
 @dataclass(frozen=True)
 class ExplanationFacts:
-    """Everything the steps need; plain values only.
+    """Everything the steps need, as plain values.
 
     groups : fair-play groups with both sides; contrast : None where no chain of numbers joins them
     tiers : list comparisons; profile : None where the workload has none

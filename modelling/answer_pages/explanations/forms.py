@@ -1,4 +1,4 @@
-"""Checks which entries are to be explained."""
+"""The form of an explanation."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from modelling.evidence.forms import LONGEST_KEY, QuestionForm, entry_error
 
 
 class ExplanationForm(QuestionForm):
-    """An explanation as a program asks for it: of two entries, or none for the best and the last of the answer."""
+    """An explanation of two entries; without entries, of the best and the last of the answer."""
 
     needs = None  # type: ignore[assignment]  # it recommends nothing
     a = forms.CharField(required=False, max_length=LONGEST_KEY)

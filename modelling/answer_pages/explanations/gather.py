@@ -1,4 +1,4 @@
-"""Gathers what an explanation is made from: the one place where explanations meet the database."""
+"""Read the facts of an explanation from the database."""
 
 import hashlib
 from collections.abc import Iterable, Mapping
@@ -34,9 +34,9 @@ from modelling.workloads.track_record import TrackRecord, track_record
 from . import ExplanationFacts, Side
 from .causes import COMPONENTS
 from .facts import Placed, Tier
-from .pair_evidence import came_with, contrast_between, direct_groups, shared_part, tiers_between
+from .pair_evidence import contrast_between, direct_groups, find_confounding, shared_part, tiers_between
 
-# Column of a configuration that is a row itself: path to its slug, or to its name where a reader sees it.
+# Column that refers to a row: path to its slug, or to its name where the page shows it.
 _NAMED = {
     "hypervisor": "hypervisor__slug",
     "guest_fs": "guest_fs__slug",
@@ -48,11 +48,10 @@ _CONFIGURATION_COLUMNS = {column: _NAMED.get(column, column) for _, of in COMPON
 
 
 def gather(question: Question, a: str, b: str, as_of: int | None = None) -> ExplanationFacts:
-    """Gather everything the steps need to compare entries `a` and `b` of the question's axis.
+    """Return the facts for explaining entries `a` and `b` of the question's axis, in a constant number of queries.
 
-    as_of : what counted at this knowledge revision, in place of what counts now
-    The entries need not be ranked: what no evidence reaches is left to the model. A constant number
-    of queries. Raises ValueError where a key does not have the form of the axis.
+    as_of : use the evidence of this knowledge revision in place of the current one
+    The entries need not be ranked; without evidence, the model fills in. Raises ValueError where a key is malformed.
     """
     axis, revision = AXES[question.axis], counts.revision()
     ranking = ranking_of(question, as_of)
@@ -84,15 +83,15 @@ def gather(question: Question, a: str, b: str, as_of: int | None = None) -> Expl
         a=side_a,
         b=side_b,
         held=tuple(column for column in axis.all_held(question.hypervisor) if column in axis.held),
-        comes_along=tuple(c for c in axis.comes_along if _both_known(side_a, side_b, c)),
-        confounding=came_with(axis, a, b, used),
+        comes_along=tuple(c for c in axis.comes_along if _both_differ(side_a, side_b, c)),
+        confounding=find_confounding(axis, a, b, used),
         groups=groups,
         contrast=contrast,
         tiers=tiers,
         list_sign=_list_sign(tiers),
         profile=profile,
-        profile_words={} if profile else _words(question.workload),
-        # Mechanisms and shares are of file systems under images of machines; a forecast is of such as well.
+        profile_words={} if profile else _profile_words(question.workload),
+        # Mechanisms, shares and forecasts are models of file systems under images of machines.
         expectation=_expectation(side_a, side_b, profile) if is_virtual else None,
         record=mechanisms_record(question.workload, revision, as_of),
         decomposition=_decomposition(wider, whole, side_a, side_b, as_of or revision) if is_virtual else None,
@@ -118,9 +117,9 @@ def _side(
     studies: Mapping[str, CaseStudy],
     profile: Profile | None,
 ) -> Side:
-    """Return one of the two entries with what is known of it.
+    """Return one of the two entries with its facts.
 
-    newest : the arms of `used` that are looked at one by one; beside : what their case studies compare
+    newest : the arms of `used` that get verdicts; beside : all comparable arms of their case studies
     """
     entry = next((e for part in ranking.parts for e in part.entries if e.key == key), None)
     mine = used[used["entry"] == key]
@@ -137,8 +136,8 @@ def _side(
         part=entry.part if entry else None,
         grade=entry.grade if entry else None,
         configuration=_common_facts(mine, parts),
-        cache=_cache(newest[newest["entry"] == key], studies, profile),
-        scaling=_scaling(newest[newest["entry"] == key], beside, studies),
+        cache=_cache_verdicts(newest[newest["entry"] == key], studies, profile),
+        scaling=_scaling_verdicts(newest[newest["entry"] == key], beside, studies),
     )
 
 
@@ -152,13 +151,15 @@ def _common_facts(mine: pd.DataFrame, parts: Mapping[str, str]) -> dict[str, Any
     return {**{column: stated.pop() for column, stated in values.items() if len(stated) == 1}, **parts}
 
 
-def _cache(mine: pd.DataFrame, studies: Mapping[str, CaseStudy], profile: Profile | None) -> tuple[Placed, ...]:
-    """Return one verdict for each configuration at its smallest number of machines."""
+def _cache_verdicts(
+    mine: pd.DataFrame, studies: Mapping[str, CaseStudy], profile: Profile | None
+) -> tuple[Placed, ...]:
+    """Return a cache verdict for each configuration at its smallest number of machines."""
     placed = []
     single = mine[mine["metric"] == THROUGHPUT].sort_values(["case_study", "configuration_id", "vm_count"])
     for row in single.drop_duplicates("configuration_id").itertuples(index=False):
         study = studies[row.case_study]
-        if row.storage != study.storage.kind:  # other disks than those whose limits are known
+        if row.storage != study.storage.kind:  # not the disks whose limits the case study states
             continue
         limits = cache_effect.Limits.of(
             study.storage.sequential_read_limit,
@@ -181,8 +182,8 @@ def _cache(mine: pd.DataFrame, studies: Mapping[str, CaseStudy], profile: Profil
     return tuple(placed)
 
 
-def _scaling(mine: pd.DataFrame, beside: pd.DataFrame, studies: Mapping[str, CaseStudy]) -> tuple[Placed, ...]:
-    """Return one verdict for each configuration and load that ran with two numbers of machines or more."""
+def _scaling_verdicts(mine: pd.DataFrame, beside: pd.DataFrame, studies: Mapping[str, CaseStudy]) -> tuple[Placed, ...]:
+    """Return a scaling verdict for each configuration and load with two or more numbers of machines."""
     placed = []
     rates = beside[beside["metric"].map(lambda metric: METRICS[metric].higher_is_better).astype(bool)]
     rows = rates[rates["configuration_id"].isin(mine["configuration_id"])]
@@ -205,27 +206,24 @@ def _scaling(mine: pd.DataFrame, beside: pd.DataFrame, studies: Mapping[str, Cas
     return tuple(placed)
 
 
-def _both_known(a: Side, b: Side, column: str) -> bool:
+def _both_differ(a: Side, b: Side, column: str) -> bool:
     return a.parts.get(column, "") != b.parts.get(column, "") and column in a.parts and column in b.parts
 
 
-# What is between them
+# Their comparison
 
 
 def _list_sign(tiers: tuple[Tier, ...]) -> int:
-    """Return the direction in which the lists put the two; 0 where they put them alike or contradict one another."""
+    """Return 1 where the lists put a first, -1 for b, 0 where they put them alike or disagree."""
     signs = {int(np.sign(tier.a - tier.b)) for tier in tiers} - {0}
     return signs.pop() if len(signs) == 1 else 0
 
 
-# What the model says
+# Models
 
 
 def _expectation(a: Side, b: Side, profile: Profile | None) -> Expectation | None:
-    """Say what the mechanisms let one expect, where the sides are about file systems.
-
-    One that is not named is the same on both.
-    """
+    """Return the expectation by mechanisms if the sides differ in file systems; one that is not named is equal."""
     named = [side for side in ("guest_fs", "host_fs") if side in a.parts and side in b.parts]
     if profile is None or ("guest_fs" not in named and "host_fs" not in named) or a.key == b.key:
         return None
@@ -236,31 +234,31 @@ def _expectation(a: Side, b: Side, profile: Profile | None) -> Expectation | Non
 
 
 def mechanisms_record(workload: str, revision: int, as_of: int | None = None) -> TrackRecord:
-    """Return how often the mechanisms were right on a workload, by everything published about it.
+    """Return how often the mechanisms were right on a workload, by all published evidence. Cached.
 
-    revision : of the knowledge now; as_of : by what counted at this one, in place of what counts now
+    revision : the current one; as_of : use the evidence of this one in its place
     """
     profile = known_profiles().get(workload)
     if profile is None:
         return TrackRecord()
 
-    def work_out() -> TrackRecord:
+    def compute() -> TrackRecord:
         asked = Question("fs-pair", workload)
         arms, findings = dataframes.arms(asked, as_of=as_of), dataframes.findings(asked, as_of=as_of)
         return track_record(arms, findings, matrix_of(dataframes.mechanism_costs()), profile, assumptions().spread)
 
-    return get_or_compute(f"modelling.mechanisms_record:{as_of or revision}:{workload}", work_out)
+    return get_or_compute(f"modelling.mechanisms_record:{as_of or revision}:{workload}", compute)
 
 
 def _forecast(question: Question, a: Side, b: Side, as_of: int | None) -> PairForecast | None:
-    """Forecast the two from everything published; None where a part in which they differ was never compared."""
+    """Forecast the two from all published evidence; None where a part in which they differ was never compared."""
     if question.metric not in (None, *SPEEDS):
         return None
     axis = AXES[question.axis]
-    of_both = {*axis.entry, *(column for column in axis.comes_along if _both_known(a, b, column))}
+    differing = {*axis.entry, *(column for column in axis.comes_along if _both_differ(a, b, column))}
 
     def stated(side: Side) -> dict[str, str]:
-        parts = {column: value for column, value in side.parts.items() if column in of_both}
+        parts = {column: value for column, value in side.parts.items() if column in differing}
         if key := parts.pop("host_storage", None):
             parts["backend"], parts["host_fs"] = host_storage_parts(key)
         return parts
@@ -269,18 +267,18 @@ def _forecast(question: Question, a: Side, b: Side, as_of: int | None) -> PairFo
 
 
 def _decomposition(asked: Question, arms: pd.DataFrame, a: Side, b: Side, revision: int) -> shares.Decomposition | None:
-    """Split the difference of the two by a model of all arms of the workload, which is kept for the next two.
+    """Split the difference of the two by a model of all arms of the workload, which is cached.
 
-    asked : what gives `arms`. None where the two are one, or no arms can be compared.
+    asked : the question of `arms`. None where the two are the same, or no arms can be compared.
     """
     if a.key == b.key:
         return None
     key = f"modelling.shares:{revision}:{hashlib.sha256(asked.key.encode()).hexdigest()}"
-    model = get_or_compute(key, lambda: _shares(arms))
+    model = get_or_compute(key, lambda: _fit_components(arms))
     return model and shares.decompose(model, a.parts, b.parts)
 
 
-def _shares(arms: pd.DataFrame) -> Components | None:
+def _fit_components(arms: pd.DataFrame) -> Components | None:
     compared = comparable_arms(arms, AXES["configuration"], assumptions().spread)
     if compared.empty:
         return None
@@ -288,7 +286,7 @@ def _shares(arms: pd.DataFrame) -> Components | None:
     return shares.fit(trials(compared), kinds.to_dict("index"))
 
 
-def _words(workload: str) -> dict[str, str]:
+def _profile_words(workload: str) -> dict[str, str]:
     row = Workload.objects.filter(slug=workload).first()
     columns = ("random_reads", "sequential_reads", "random_writes", "sequential_writes", "metadata_operations")
     return {column: getattr(row, column) for column in columns} if row else {}

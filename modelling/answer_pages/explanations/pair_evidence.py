@@ -1,4 +1,4 @@
-"""Finds what the evidence puts between two entries: an estimate, fair-play groups that hold both, tier lists."""
+"""Find the evidence on two entries: an estimate, fair-play groups with both, confounding, tier lists."""
 
 import numpy as np
 import pandas as pd
@@ -7,11 +7,11 @@ from kdb.units import METRICS
 from modelling.estimation.ranking import RankedPart, Ranking
 from modelling.evidence import names as catalogue
 from modelling.evidence.axes import Axis
-from modelling.evidence.fairplay import came_along
+from modelling.evidence.fairplay import find_confounders
 
 from .facts import Confounding, Contrast, DirectGroup, Tier
 
-_OF_GROUP = ["case_study", "source", "vm_count", "operation", "block_size_bytes", "metric"]
+_GROUP_COLUMNS = ["case_study", "source", "vm_count", "operation", "block_size_bytes", "metric"]
 
 
 def shared_part(ranking: Ranking, a: str, b: str) -> RankedPart | None:
@@ -20,8 +20,7 @@ def shared_part(ranking: Ranking, a: str, b: str) -> RankedPart | None:
 
 
 def contrast_between(part: RankedPart | None, a: str, b: str) -> Contrast | None:
-    """Return the estimated ratio of two entries of a part, with its prediction; None where no chain of numbers joins
-    them."""
+    """Return the estimated ratio of two entries of a part; None where no chain of numbers joins them."""
     if part is None or a == b or not part.has_numbers_between(a, b):
         return None
     ends = np.exp([part.difference(a, b)[0], *part.interval(a, b)])
@@ -48,14 +47,14 @@ def direct_groups(used: pd.DataFrame, a: str, b: str) -> tuple[DirectGroup, ...]
             float(np.exp(METRICS[row.metric].direction * difference[row.Index])),
             "derived" if row.Index in derived else "measured",
         )
-        for row in first[_OF_GROUP].itertuples()
+        for row in first[_GROUP_COLUMNS].itertuples()
     )
 
 
-def came_with(axis: Axis, a: str, b: str, used: pd.DataFrame) -> Confounding:
-    """Return what came along with the two entries in the fair-play groups that hold both. used : arms of the two"""
+def find_confounding(axis: Axis, a: str, b: str, used: pd.DataFrame) -> Confounding:
+    """Return the confounding columns in the fair-play groups that hold both entries. used : arms of the two"""
     both = used[used.groupby("fair_play_group")["entry"].transform("nunique") > 1]
-    came = came_along(both, axis.may_confound, axis.set_by_entry)
+    came = find_confounders(both, axis.may_confound, axis.set_by_entry)
     causes = [name for name, is_cause in came.items() if is_cause.any()]
     left_open = tuple(name for name in causes if name in axis.set_by_entry and (both[name] == "").any())
     values = {name: [set(both[name][both["entry"] == key].map(str)) for key in (a, b)] for name in causes}

@@ -1,4 +1,4 @@
-"""Explanations as pages and the API ask for them."""
+"""Return explanations for pages and the API, cached."""
 
 from dataclasses import replace
 
@@ -17,15 +17,15 @@ from .comparison import confounding
 from .content import Explanation, ForecastRatio, Open, Reference, Step
 from .facts import Contrast, Ranked
 from .gather import gather
-from .pair_evidence import came_with, contrast_between, direct_groups, shared_part, tiers_between
+from .pair_evidence import contrast_between, direct_groups, find_confounding, shared_part, tiers_between
 
 __all__ = [
     "Contrast",
-    "came_with",
     "confounding",
     "contrast_between",
     "direct_groups",
     "explained",
+    "find_confounding",
     "forecast_between",
     "shared_part",
     "tiers_between",
@@ -33,25 +33,24 @@ __all__ = [
 
 
 def explained(question: Question, a: str | None = None, b: str | None = None, as_of: int | None = None) -> Explanation:
-    """Explain why `a` stands where it does against `b`.
+    """Explain the ranks of `a` and `b`, by default of the best entry and the last of its part.
 
-    as_of : by what counted at this knowledge revision, in place of what counts now
-    Without entries the best of the answer is explained against the last it was ranked with. Kept in
-    memory for as long as neither the answer nor the knowledge revision changes.
+    as_of : use the evidence of this knowledge revision in place of the current one
+    Cached until the answer or the knowledge revision changes.
     """
     snapshot = snapshot_at(question, as_of)
     if a is None or b is None:
         answer = answer_in(snapshot)
         entries = [entry for entry in answer.entries if entry.part == 1]
         if len(entries) < 2:
-            return _unexplained(question, answer)
+            return _explain_missing(question, answer)
         a, b = entries[0].key, entries[-1].key
     key = f"modelling.explanation:{snapshot.digest}:{as_of or counts.revision()}:{a}:{b}"
     return get_or_compute(key, lambda: _explanation(question, snapshot.revision, a, b, as_of))
 
 
 def forecast_between(question: Question, a: str, b: str, as_of: int | None = None) -> str:
-    """Say what the form that is in use forecasts of two entries that no numbers join, in sentences; "": nothing."""
+    """Return the sentences of the forecast for two entries that no numbers join; "" where there is none."""
     steps = explained(question, a, b, as_of).steps
     return next((step.text for step in steps if isinstance(step.data, ForecastRatio)), "")
 
@@ -68,8 +67,8 @@ def _explanation(question: Question, revision: int, a: str, b: str, as_of: int |
     )
 
 
-def _unexplained(question: Question, answer: Answer) -> Explanation:
-    """Explain a question without an answer: what is missing is all there is to say."""
+def _explain_missing(question: Question, answer: Answer) -> Explanation:
+    """Return the explanation of a question without an answer: what is missing."""
     step = Step("open", "What would settle it", "open", " ".join(answer.missing), Open(answer.missing))
     return Explanation(question, answer.revision, None, None, None, (step,) if answer.missing else ())
 
@@ -79,7 +78,7 @@ def _with_addresses(step: Step) -> Step:
 
 
 def _url(reference: Reference) -> str:
-    """Return the address where a reader can open what a step rests on."""
+    """Return the address of the page of a reference."""
     names = {
         "case study": "case-study-detail",
         "claims": "claims-of-paper",

@@ -1,4 +1,4 @@
-"""Says how the answer stands: its evidence, whether model and evidence agree, and what is missing. No Django."""
+"""Write the steps on evidence, agreement with the model, and what is missing. No Django."""
 
 from collections.abc import Iterator
 
@@ -11,7 +11,7 @@ _VERDICTS = ("supported", "open", "partly", "contradicted", "untestable")
 
 
 def evidence(facts: ExplanationFacts) -> Iterator[Step]:
-    """Name the case studies behind the comparison, and the claims made about the workload there."""
+    """Yield the step on the case studies behind the comparison, and their claims about the workload."""
     studies = list(facts.case_studies)
     if not studies:
         return
@@ -27,7 +27,9 @@ def evidence(facts: ExplanationFacts) -> Iterator[Step]:
             f"{facts.publications[publication]} made {counted(sum(counts.values()), 'claim')} about this workload, "
             "of which "
             + listed(
-                f"{counts[verdict]} {_is(verdict, counts[verdict])}" for verdict in _VERDICTS if counts.get(verdict)
+                f"{counts[verdict]} {_verdict_words(verdict, counts[verdict])}"
+                for verdict in _VERDICTS
+                if counts.get(verdict)
             )
             for publication, counts in facts.claims.items()
         ]
@@ -45,7 +47,7 @@ def evidence(facts: ExplanationFacts) -> Iterator[Step]:
     )
 
 
-def _is(verdict: str, number: int) -> str:
+def _verdict_words(verdict: str, number: int) -> str:
     are, hold = ("is", "holds") if number == 1 else ("are", "hold")
     words = {
         "open": f"{hold} as far as anything decides it",
@@ -56,7 +58,7 @@ def _is(verdict: str, number: int) -> str:
 
 
 def agreement(facts: ExplanationFacts) -> Iterator[Step]:
-    """Say plainly whether the model's expectation and the evidence point the same way."""
+    """Yield the step on whether the mechanisms' expectation and the evidence agree."""
     expectation = facts.expectation
     if expectation is None or expectation.sign is None:
         return
@@ -97,7 +99,7 @@ def agreement(facts: ExplanationFacts) -> Iterator[Step]:
 
 
 def open_questions(facts: ExplanationFacts) -> Iterator[Step]:
-    """Say what would settle what is still open: the missing measurements, named."""
+    """Yield the step on measurements that would settle what is open."""
     questions = list(_missing(facts))
     if not questions:
         return

@@ -1,4 +1,4 @@
-"""Says what the numbers themselves show: caches at work, and more machines at work. No Django."""
+"""Write the steps on caches and on scaling with machines. No Django."""
 
 from collections.abc import Callable, Iterator, Mapping
 
@@ -8,11 +8,11 @@ from modelling.workloads.scaling import Scaling
 from .content import MEASURED, PlacedVerdict, PlacedVerdicts, Reference, Step
 from .facts import ExplanationFacts, Placed
 
-_MOST = 2  # verdicts of one side that are written out; all stand in the data
+_MOST = 2  # verdicts of one side in the text; the data has all
 
 
 def cache(facts: ExplanationFacts) -> Iterator[Step]:
-    """Hold the throughput against the physical limit of the storage."""
+    """Yield the step that compares throughput with the physical limit of the storage."""
     source = "P0, discussion of each workload; docs/models/cache-and-scaling.md"
     sides = (facts.a.cache, facts.b.cache)
     title = "Whether caches answer instead of the disk"
@@ -20,7 +20,7 @@ def cache(facts: ExplanationFacts) -> Iterator[Step]:
 
 
 def scaling(facts: ExplanationFacts) -> Iterator[Step]:
-    """Say how throughput changes with the number of virtual machines."""
+    """Yield the step on how throughput changes with the number of virtual machines."""
     source = "docs/models/cache-and-scaling.md"
     sides = (facts.a.scaling, facts.b.scaling)
     names = facts.sources
@@ -29,7 +29,7 @@ def scaling(facts: ExplanationFacts) -> Iterator[Step]:
 
 
 def _scaling(placed: Placed, study: str) -> str:
-    """Say the fall with each machine, and what it means under each reading of the number; the rest is in the data."""
+    """Write the change with each machine, and its meaning under each reading of the numbers."""
     scaling = placed.verdict
     assert isinstance(scaling, Scaling)
     change = f"{'falls' if scaling.fall.value >= 0 else 'rises'} by {abs(scaling.fall.value) * 100:.0f} %"

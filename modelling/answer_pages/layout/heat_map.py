@@ -1,4 +1,4 @@
-"""The guest x host grid of an answer about file-system pairs. No queries, no HTML."""
+"""Lay out an answer on file-system pairs as a grid of guest by host. No queries, no HTML."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -90,6 +90,6 @@ def _shades(entries: Sequence[RankedEntry]) -> dict[str, int]:
 
 
 def _heights(members: Sequence[RankedEntry]) -> dict[str, float]:
-    """Return ln ratio where all have one, else the rank from below."""
+    """Return ln(ratio) of the entries if all have one, else minus their rank."""
     ratios = {entry.key: math.log(entry.ratio) for entry in members if entry.ratio is not None}
     return ratios if len(ratios) == len(members) else {entry.key: -float(entry.rank) for entry in members}

@@ -1,4 +1,4 @@
-"""Says what an answer means on the machines that were measured, as a page shows it. No queries, no HTML."""
+"""Lay out what an answer means in units, how to set it up, and how many machines it carries. No queries, no HTML."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -6,15 +6,14 @@ from dataclasses import dataclass
 from kdb.units import LATENCY, METRICS, convert
 from modelling.answers.content import NOT_STATED, Answer, AnswerPart, MeasuredDifference, SetUp
 from modelling.evidence.words import machines, size
-from modelling.workloads.curves import Carried, CurvePanel, CurvePoint, carried
+from modelling.workloads.curves import CurvePanel, CurvePoint, MachineCount, count_machines
 
 
 @dataclass(frozen=True)
 class DifferenceLine:
-    """One row of the table: the values that the first and the other reached, and where they stand.
+    """One row of the table: the values of the first entry and another, side by side.
 
-    study : title of the case study; place : what else the numbers are of, "1 virtual machine, read, 4 KiB"
-    more : the first against the other, signed
+    study : title of the case study; place : conditions, "1 virtual machine, read, 4 KiB"; more : first minus other
     """
 
     other: str
@@ -42,7 +41,7 @@ class Meaning:
 
 
 def meanings(answer: Answer) -> list[Meaning]:
-    """Say what each part means that has numbers side by side, or something to set up."""
+    """Return the meaning of each part that has values side by side or a set-up."""
     labels = {entry.key: entry.label for entry in answer.entries}
     set_ups = {set_up.part: set_up for set_up in answer.set_ups}
     per_part = []
@@ -82,7 +81,7 @@ def _sentence(first: str, lines: Sequence[DifferenceLine], basis: str) -> str:
     nearest, difference = lines[0], lines[0].difference
     more = "more" if nearest.more >= 0 else "less"
     first_value, other, between = (
-        _rounded(v) for v in (difference.first_value, difference.other_value, abs(nearest.more))
+        _format_value(v) for v in (difference.first_value, difference.other_value, abs(nearest.more))
     )
     return (
         f"{first} reached {first_value} {difference.unit}, {nearest.other} {other} {difference.unit}: "
@@ -90,12 +89,12 @@ def _sentence(first: str, lines: Sequence[DifferenceLine], basis: str) -> str:
     )
 
 
-def _rounded(value: float) -> str:
+def _format_value(value: float) -> str:
     return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
 def _script(set_up: SetUp) -> str:
-    """Write the lines as one text, the last of which names what no case study states."""
+    """Join the lines of a set-up; the last one lists what no case study states."""
     left_open = [line.text for line in set_up.lines if line.text.endswith(NOT_STATED)]
     named = ", ".join(text.removeprefix("# ").removesuffix(f": {NOT_STATED}") for text in left_open)
     stated = [line.text for line in set_up.lines if line.text not in left_open]
@@ -104,10 +103,9 @@ def _script(set_up: SetUp) -> str:
 
 @dataclass(frozen=True)
 class CarriedLine:
-    """The number of machines that one configuration carries, with the ends of the interval: "2 (1 to at least 3)".
+    """The number of machines that one configuration carries, with its interval: "2 (1 to at least 3)".
 
-    place : title of the panel; alone, together : if its values are for each machine, or for all together; "": they are
-    not, the source says so
+    place : title of the panel; alone, together : the number if values are per machine, or of all; "": they are not
     """
 
     label: str
@@ -118,37 +116,39 @@ class CarriedLine:
 
 
 def carried_lines(answer: Answer, titles: Sequence[str], rate: float) -> list[CarriedLine]:
-    """Say how many machines each measured configuration carries at the rate each, in the metric's own unit.
+    """State how many machines each measured configuration carries at the rate each, in the metric's own unit.
 
-    titles : of the answer's panels. Where a source does not say what a value is for, both readings are given.
+    titles : of the answer's panels. Where a source does not state the scope of its values, both readings are given.
     """
     if answer.metric == LATENCY:
         return []
-    carried_by = []
+    lines = []
     for panel, title in zip(answer.scaling, titles, strict=True):
         wanted = convert(rate, METRICS[answer.metric].unit, panel.unit)
         for series in panel.series:
             alone, together = (
-                _reading(series.points, wanted, scope) if panel.scope in ("", scope) else ""
+                _format_counts(series.points, wanted, scope) if panel.scope in ("", scope) else ""
                 for scope in ("per-vm", "aggregate")
             )
-            carried_by.append(CarriedLine(series.label, title, panel, alone, together))
-    return carried_by
+            lines.append(CarriedLine(series.label, title, panel, alone, together))
+    return lines
 
 
-def _reading(points: Sequence[CurvePoint], rate: float, scope: str) -> str:
+def _format_counts(points: Sequence[CurvePoint], rate: float, scope: str) -> str:
     texts = [
-        _number(
-            carried([(point.vm_count, getattr(point, end)) for point in points], rate, aggregate=scope == "aggregate")
+        _format_count(
+            count_machines(
+                [(point.vm_count, getattr(point, end)) for point in points], rate, aggregate=scope == "aggregate"
+            )
         )
         for end in ("value", "low", "high")
     ]
     return texts[0] if texts[1] == texts[2] else f"{texts[0]} ({texts[1]} to {texts[2]})"
 
 
-def _number(carried: Carried) -> str:
-    if carried.at_least:
-        return f"at least {carried.machines}"
-    if carried.fewer_than:
-        return "none" if carried.machines == 1 else f"fewer than {carried.machines}"
-    return str(carried.machines)
+def _format_count(count: MachineCount) -> str:
+    if count.at_least:
+        return f"at least {count.machines}"
+    if count.fewer_than:
+        return "none" if count.machines == 1 else f"fewer than {count.machines}"
+    return str(count.machines)

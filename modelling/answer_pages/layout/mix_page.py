@@ -1,11 +1,11 @@
-"""A mix as its page shows it: sentences and a chart. No queries, no HTML."""
+"""Lay out a mix: sentences, rows and a chart. No queries, no HTML."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from kdb.units import METRICS, THROUGHPUT, Metric
 from modelling.answers.content import MixAnswer, NamedMixEntry, Share
-from modelling.answers.words import Bar, Chart, address, forest_plot, grounds_line, never_tried
+from modelling.answers.words import Bar, Chart, address, forest_plot, never_tried, summarize_evidence
 from modelling.estimation.verdict import AVOID, LEADS, NO_DIFFERENCE, USE
 from modelling.evidence.axes import AXES, entry_label
 from modelling.evidence.question import Question
@@ -14,8 +14,7 @@ from modelling.evidence.words import capital, listed
 
 @dataclass(frozen=True)
 class MixLine:
-    """A row of the table. parts : ratio under each workload alone, in their order; tag : its verdict as the style sheet
-    and as the reader has it, ("", "") for none"""
+    """A row of the table. parts : ratio under each workload alone; tag : CSS class and words of its verdict"""
 
     entry: NamedMixEntry
     parts: list[float]
@@ -34,10 +33,7 @@ class ShareLine:
 
 @dataclass(frozen=True)
 class MixPage:
-    """The page of a mix.
-
-    answer, metric : what is shown; grounds, never_tried : as of an answer; ranges, left_out : sentences
-    """
+    """The page of a mix. grounds, never_tried : as on the page of an answer; ranges, left_out : sentences"""
 
     answer: MixAnswer
     metric: Metric
@@ -61,7 +57,7 @@ _TAGS = {
 def present_mix(
     answer: MixAnswer, asked: Question, names: Mapping[str, Mapping[str, str]], as_of: int | None = None
 ) -> MixPage:
-    """Return a mix ready for its template. asked : the question as it was asked"""
+    """Lay out a mix for its template. asked : the question before it was normalised"""
     axis, workloads = AXES[asked.axis], names["workload"]
     metric = METRICS[answer.question.metric or THROUGHPUT]
     lines = [
@@ -90,7 +86,7 @@ def present_mix(
     return MixPage(
         answer=answer,
         metric=metric,
-        grounds=capital(grounds_line(answer.grounds, names["storage"])) if lines else "",
+        grounds=capital(summarize_evidence(answer.grounds, names["storage"])) if lines else "",
         never_tried=never_tried(answer.grounds, names["storage"]),
         shares=[
             ShareLine(
@@ -112,7 +108,7 @@ def present_mix(
 
 
 def _why_left_out(missing: Sequence[str], unmeasured: Sequence[str], labels: Mapping[str, str]) -> str:
-    """Say for which workloads nobody measured it, and for which nothing joins its numbers to the others'."""
+    """Say under which workloads an entry was not measured, or not compared with the ranked ones."""
     apart = [slug for slug in missing if slug not in unmeasured]
     reasons = (
         [f"no numbers that may be compared under {listed(labels[slug] for slug in unmeasured)}"] if unmeasured else []

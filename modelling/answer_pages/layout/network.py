@@ -1,4 +1,4 @@
-"""The picture of who measured what against what: entries on a circle, lines for the laboratories that compared two.
+"""Draw the network of comparisons: entries on a circle, joined by lines where laboratories compared two.
 
 No queries, no HTML.
 """
@@ -11,9 +11,9 @@ from itertools import combinations
 from modelling.answers.content import Answer, LaboratoryComparison
 from modelling.evidence.words import counted
 
-MOST = 20  # entries that are drawn; among more no line can be followed
-SIZE = 320.0  # of the square that it is drawn in
-_RADIUS = 132.0  # of the circle, which leaves room for the marks
+MOST = 20  # entries that are drawn, as more make an unreadable picture
+SIZE = 320.0  # side of the square
+_RADIUS = 132.0  # of the circle, leaving room for labels
 _MOST_WIDTH = 9.0
 
 
@@ -32,7 +32,7 @@ class Node:
 class Line:
     """Two entries that laboratories compared.
 
-    studies : slug and title of the case studies of these; width : of the line, by their research groups
+    studies : slug and title of their case studies; width : of the line, by number of research groups
     """
 
     first: Node
@@ -44,16 +44,16 @@ class Line:
 
     @property
     def behind(self) -> str:
-        """Say who compared them: "two research groups (three laboratories)"."""
+        """State who compared them: "two research groups (three laboratories)"."""
         laboratories = counted(self.laboratories, "laboratory", "laboratories")
         return f"{counted(self.groups, 'research group')} ({laboratories})"
 
 
 @dataclass(frozen=True)
 class NetworkPicture:
-    """Everything its template draws; the lines with the most research groups come last, above the others.
+    """The context of its template. Lines with the most research groups come last, to be drawn above the others.
 
-    label : for who cannot see it; not_drawn : entries beyond MOST
+    label : for screen readers; not_drawn : number of entries beyond MOST
     """
 
     size: float
@@ -69,7 +69,7 @@ class NetworkPicture:
 
 
 def network_picture(answer: Answer) -> NetworkPicture | None:
-    """Draw an answer's comparisons; None where it has none in numbers, or its method did not note them."""
+    """Draw an answer's comparisons; None where it has none in numbers, or an old method did not store them."""
     if not answer.compared:
         return None
     joined = {key for row in answer.compared for key in row.entries}

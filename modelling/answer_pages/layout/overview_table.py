@@ -1,4 +1,4 @@
-"""The overview as the first page shows it: a table of workloads by choices. No queries, no HTML."""
+"""Lay out the overview as a table of workloads by choices. No queries, no HTML."""
 
 from dataclasses import dataclass
 
@@ -9,8 +9,8 @@ from modelling.evidence.words import capital, counted, listed
 
 from ..content import WAITING, Overview, OverviewCell
 
-MOST_NAMES = 2  # that a cell has room for
-# Strength of the evidence to its sign, which tells it without the colour.
+MOST_NAMES = 2  # names in a cell
+# Strength of the evidence to a sign, for readers who cannot see its colour.
 SIGNS = dict(zip(STRENGTHS, ("○○○", "●○○", "●●○", "●●●"), strict=True))
 
 
@@ -53,14 +53,14 @@ class RecommendationTable:
 
 
 def present_overview(overview: Overview) -> RecommendationTable:
-    """Make the overview ready for its template, without rows and columns that nobody compared.
+    """Lay out the overview without rows and columns that nobody compared.
 
-    Settings of the disk's path and whole configurations share a column: few workloads have any of them. Loads of
-    applications, for which nobody compared settings, come before those of benchmarks.
+    Settings of the disk's path and whole configurations share a column, as few workloads have any. Workloads with the
+    most cells come first; among them loads of applications, for which nobody compared settings, before benchmarks.
     """
     own = [axis.name for axis in AXES.values() if not axis.setting and len(axis.entry) < 3]
     shown = [
-        (row, {cell.axis: _shown(cell) for cell in row.cells}) for row in overview.rows if any(map(_shown, row.cells))
+        (row, {cell.axis: _cell(cell) for cell in row.cells}) for row in overview.rows if any(map(_cell, row.cells))
     ]
     compared = [axis for axis in own if any(cells.get(axis) for _, cells in shown)]
     lines = [
@@ -81,20 +81,20 @@ def present_overview(overview: Overview) -> RecommendationTable:
     )
 
 
-def _shown(cell: OverviewCell) -> ShownCell | None:
+def _cell(cell: OverviewCell) -> ShownCell | None:
     if cell.kind != WAITING and not cell.leading:
         return None
     return ShownCell(
         cell=cell,
         column=capital(THING[cell.axis]),
-        names=_few(cell.leading, "or"),
-        against=f"not {_few(cell.rather_not, 'or')}" if cell.rather_not else "",
+        names=_join_names(cell.leading, "or"),
+        against=f"not {_join_names(cell.rather_not, 'or')}" if cell.rather_not else "",
         sign=SIGNS[cell.strength] if cell.strength else "…",
         level=STRENGTHS.index(cell.strength) + 1 if cell.strength else 0,
         behind=counted(cell.groups, "study", "studies") if cell.groups is not None else "",
     )
 
 
-def _few(names: tuple[str, ...], last: str) -> str:
+def _join_names(names: tuple[str, ...], last: str) -> str:
     rest = len(names) - MOST_NAMES
     return listed([*names[:MOST_NAMES], f"{rest} more"] if rest > 0 else names, last)

@@ -1,4 +1,4 @@
-"""Presents an answer as a page shows it: names instead of slugs, sentences, charts. No queries, no HTML."""
+"""Lay out an answer for its page: names instead of slugs, sentences, charts. No queries, no HTML."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -14,8 +14,8 @@ from modelling.answers.words import (
     address,
     comparison_address,
     forest_plot,
-    grounds_line,
     never_tried,
+    summarize_evidence,
     title,
 )
 from modelling.evidence.axes import COLUMN_LABELS
@@ -30,17 +30,16 @@ from .network import NetworkPicture, network_picture
 from .trade_table import TradeTable, trade_tables
 
 Names = Mapping[str, Mapping[str, str]]  # kind of name to {slug: label}
-FEWEST_LABORATORIES = 3  # of which forecasts for other machines are drawn
+FEWEST_LABORATORIES = 3  # laboratories needed to draw forecasts for other machines
 
 
 @dataclass(frozen=True)
 class RankedTable:
     """One part of an answer: entries that may be compared with each other.
 
-    relative : what its ratios are of; name : what tells it from the other parts
-    reference : label of the entry that ratios are against
-    lines : each entry with the labels of those it cannot be told apart from ("all others" where that is three or more),
-        and with the label of the first (of the first that of the second) and where the two are compared
+    relative : what its ratios are of; name : in what it differs from other parts; reference : label of that entry
+    lines : each entry with the labels of those it is tied with ("all others" if these are three or more), the label of
+        the entry to compare it with, and the address of that comparison
     """
 
     number: int
@@ -72,7 +71,7 @@ class CurveTable:
 
 @dataclass(frozen=True)
 class MeasuredPart:
-    """What was measured of one part. name : in few words, "" where it is the only one; sentence : of its verdict"""
+    """The measurements of one part. name : short, "" where it is the only one; sentence : of its verdict"""
 
     number: int
     name: str
@@ -82,9 +81,9 @@ class MeasuredPart:
 
 @dataclass(frozen=True)
 class AnswerPage:
-    """Everything the answer's template prints. What only a tab shows is worked out when that tab asks for it.
+    """The context of the answer's template. What only a tab shows is computed when its template reads it.
 
-    as_of : the revision it was asked for, at which its comparisons stay; margin : difference that matters, a share
+    as_of : requested revision, which links to comparisons keep; margin : difference that matters, a share
     """
 
     answer: Answer
@@ -98,12 +97,12 @@ class AnswerPage:
 
     @cached_property
     def grounds(self) -> str:
-        """Say in a line what it rests on; "" where there is no evidence."""
-        return capital(grounds_line(self.answer.grounds, self.names["storage"])) if self.answer.entries else ""
+        """Return a summary of the evidence; "" where there is none."""
+        return capital(summarize_evidence(self.answer.grounds, self.names["storage"])) if self.answer.entries else ""
 
     @cached_property
     def never_tried(self) -> str:
-        """Say on which kinds of storage nothing was measured; "" where nothing is open."""
+        """Return a sentence on kinds of storage that nobody measured, or ""."""
         return never_tried(self.answer.grounds, self.names["storage"])
 
     @property
@@ -122,18 +121,17 @@ class AnswerPage:
         return [
             _table(answer.question, part, relative, answer.entries_of(part), self.as_of, self.margin, self._draws(part))
             for part in answer.parts
-            if len(answer.entries_of(part)) > 1  # of two that are compared, each may be in a part of its own
+            if len(answer.entries_of(part)) > 1  # in a comparison of two, each may have a part of its own
         ]
 
     def _draws(self, part: AnswerPart) -> bool:
-        """Tell whether enough laboratories measured entries of the part to draw what another one would."""
+        """Tell whether enough laboratories measured the part to draw forecasts for another one."""
         laboratories = {row.laboratory for row in self.answer.compared if row.part == part.part}
         return len(laboratories) >= FEWEST_LABORATORIES
 
     @property
     def measured(self) -> list[MeasuredPart]:
-        """Return what is drawn before the tabs: the part with the recommended entry, else the first one. The Ranking
-        tab shows all parts."""
+        """Return the part to show above the tabs: that of the recommended entry, else the first."""
         answer, several = self.answer, len(self.answer.parts) > 1
         best = {entry.part for entry in answer.entries if entry.is_best}
         return [
@@ -157,7 +155,7 @@ class AnswerPage:
 
     @property
     def next_step(self) -> str:
-        """Say what to measure on the reader's machine, or what else would settle it; "": nothing is open."""
+        """Return what to measure on the reader's machine, or what else would settle it; "" where nothing is open."""
         first = next(iter(self.answer.next_runs), None)
         return (first.sentence if first else "") or self.answer.measure_next or self.answer.verdict.settle
 
@@ -190,13 +188,13 @@ class AnswerPage:
 
     @property
     def asked(self) -> list[tuple[str, str | int]]:
-        """Return the question as fields of a form."""
+        """Return the question as hidden form fields."""
         question = self.answer.question
         return [("axis", question.axis), ("workload", question.workload), *question.asked.items()]
 
     @property
     def network(self) -> NetworkPicture | None:
-        """Return who compared what; None where nobody did in numbers, or the answer's method did not note it."""
+        """Return the network of comparisons, or None; see network_picture."""
         return network_picture(self.answer)
 
     @property
@@ -208,14 +206,14 @@ class AnswerPage:
         return any(table.has_numbers for table in self.tables)
 
 
-MOST_CAVEATS, LONGEST_NAME = 3, 9  # one less beside a published order; words of a part's name before the ranking
+MOST_CAVEATS = 3  # above the tabs; one less where a published order is shown
+LONGEST_NAME = 9  # words of a part's name above the tabs
 
 
 def caveats(page: AnswerPage, says_disks: bool, doubt: str) -> list[str]:
-    """Return the most important things to know, each in its first sentence; the tab with the evidence has them whole.
+    """Return the first sentences of the most important caveats; the Evidence tab has them in full.
 
-    says_disks : whether the kind of disks is spoken of beside
-    doubt : what the newest test of forecasts says against this form of question, or ""
+    says_disks : whether the page mentions the kind of disks elsewhere; doubt : warning about forecasts, or ""
     """
     of_disks = "" if says_disks else page.never_tried
     notes = [
@@ -230,12 +228,12 @@ def _curves(
     number: int, metric: Metric, panel: CurvePanel, study: str, panels: Sequence[CurvePanel], names: Names
 ) -> CurveTable:
     """Return the table and the chart of one scaling panel. study : title of its case study"""
-    title = ", ".join([study, *_told_apart(panel, panels, names)])
+    title = ", ".join([study, *_panel_conditions(panel, panels, names)])
     counts = sorted({point.vm_count for series in panel.series for point in series.points})
     rows = []
     for series in panel.series:
-        at = {point.vm_count: point for point in series.points}
-        rows.append((series.label, [at.get(count) for count in counts]))
+        by_count = {point.vm_count: point for point in series.points}
+        rows.append((series.label, [by_count.get(count) for count in counts]))
     chart = Chart(
         id=f"chart-curve-{number}",
         size="short",
@@ -247,7 +245,7 @@ def _curves(
             "axis": panel.unit,
             "across": "Virtual machines",
             "labels": [str(count) for count in counts],
-            "series": [{"name": label, "points": [_bounds(point) for point in points]} for label, points in rows],
+            "series": [{"name": label, "points": [_chart_point(point) for point in points]} for label, points in rows],
             "tones": None,
             "reference": None,
         },
@@ -255,8 +253,8 @@ def _curves(
     return CurveTable(panel, title, counts, rows, chart)
 
 
-def _told_apart(panel: CurvePanel, panels: Sequence[CurvePanel], names: Names) -> list[str]:
-    """Say what tells a panel from the others of its case study."""
+def _panel_conditions(panel: CurvePanel, panels: Sequence[CurvePanel], names: Names) -> list[str]:
+    """Return the conditions in which a panel differs from the others of its case study."""
     beside = [other.held for other in panels if other.case_study == panel.case_study]
     kinds = {"hypervisor": "hypervisor", "guest_fs": "file_system", "host_fs": "file_system"}
     differing = [
@@ -269,7 +267,7 @@ def _told_apart(panel: CurvePanel, panels: Sequence[CurvePanel], names: Names) -
     return differing
 
 
-def _bounds(point: CurvePoint | None) -> dict[str, float] | None:
+def _chart_point(point: CurvePoint | None) -> dict[str, float] | None:
     return {"value": point.value, "low": point.low, "high": point.high} if point else None
 
 

@@ -1,4 +1,4 @@
-"""Tables of a comparison: every pair of its entries, and the first entry against each other one by workload.
+"""Lay out a comparison: every pair of its entries, and the first entry against each other one by workload.
 
 No queries, no HTML.
 """
@@ -17,7 +17,7 @@ _TAGS = {"side by side": "measured", "through others": "estimated", "lists": "st
 
 @dataclass(frozen=True)
 class PairLine:
-    """Two entries with their labels. interval : in words; tag : of the basis, as the style sheet has it
+    """Two entries with their labels. interval : in words; tag : CSS class of the basis
     address : of the comparison of the two alone"""
 
     pair: ComparedPair
@@ -40,7 +40,7 @@ class WorkloadTable:
 
 
 def pair_lines(comparison: Comparison, order: Sequence[str], then: Mapping[str, int]) -> list[PairLine]:
-    """Return a line for each pair of entries. order : which of two is named first; then : of addresses"""
+    """Return a line for each pair of entries. order : of the entries; then : query parameters of addresses"""
     labels = {entry.key: entry.label for entry in comparison.entries}
     pairs = [ordered_pair(pair, order) for pair in comparison.pairs]
     pairs.sort(key=lambda pair: (order.index(pair.a), order.index(pair.b)))
@@ -57,7 +57,7 @@ def pair_lines(comparison: Comparison, order: Sequence[str], then: Mapping[str, 
 
 
 def ordered_pair(pair: ComparedPair, order: Sequence[str]) -> ComparedPair:
-    """Return the pair with its entries in this order, its ratio and interval inverted where they change places."""
+    """Return the pair with its entries in this order, and ratio and interval inverted where they are swapped."""
     if order.index(pair.a) < order.index(pair.b):
         return pair
     ratio, low, high = (1 / value if value else None for value in (pair.ratio, pair.high, pair.low))
@@ -77,9 +77,9 @@ def workload_tables(
     then: Mapping[str, int],
     margin: float,
 ) -> list[WorkloadTable]:
-    """Draw the first of the order against each other over all workloads, the largest ratio on top.
+    """Draw the first entry against each other one over all workloads, largest ratio on top.
 
-    then : of addresses; margin : share of the better's value that counts as slower, which is shaded
+    then : query parameters of addresses; margin : difference that matters, a share, which is shaded
     """
 
     def address(workload: str) -> str:

@@ -1,5 +1,7 @@
-"""One statement of a workload over all axes: what is known of each choice, and where choices taken together say
-something else than taken alone. No queries, no HTML."""
+"""Summarise a workload over all axes: each choice, and where a combined choice contradicts single ones.
+
+No queries, no HTML.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,10 +16,9 @@ from modelling.evidence.words import some
 
 @dataclass(frozen=True)
 class Choice:
-    """One choice as its answer has it.
+    """One choice. thing : "guest file system"; sentence, confidence : the first two lines of the answer
 
-    thing : "guest file system"; sentence, confidence : the first two lines of the answer
-    against : what a choice of several things says against those of one, or ""
+    against : the single choices that a combined one contradicts, in a sentence, or ""
     """
 
     axis: str
@@ -28,13 +29,12 @@ class Choice:
     against: str
 
 
-def choices_of(answers: Mapping[Question, Answer], beside: Mapping[str, str] | None = None) -> list[Choice]:
+def summarize_choices(answers: Mapping[Question, Answer], beside: Mapping[str, str] | None = None) -> list[Choice]:
     """Return what each answer recommends, in the order of its questions; measured choices come first.
 
-    beside : what else is said of the machine, for the addresses of the answers
-
-    A choice of several things (a pair of file systems) is held against the choices of one thing each: where both are
-    measured and none of its best entries is made of theirs, it says so.
+    beside : further query parameters of the answers' addresses
+    A combined choice (a pair of file systems) is compared with the single choices: where both were measured and none of
+    its best entries consists of theirs, it says so.
     """
     best = {question.axis: _best(answer) for question, answer in answers.items()}
     alone = {AXES[axis].entry[0]: (axis, keys) for axis, keys in best.items() if len(AXES[axis].entry) == 1}

@@ -1,4 +1,4 @@
-"""The tabs below an answer: each has an address, and what none of them shows is not worked out. No queries, no HTML."""
+"""The tabs below an answer. Each has an address, and only the open one is computed. No queries, no HTML."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -21,10 +21,10 @@ class Tab:
     is_open: bool
 
 
-def of_answer(answer: Answer, explains: bool) -> dict[str, str]:
-    """Return the tabs of an answer that have something to show, with their labels, in their order.
+def answer_tabs(answer: Answer, explains: bool) -> dict[str, str]:
+    """Return name to label of the tabs of an answer that have content, in order.
 
-    explains : whether reasons can be given
+    explains : whether the answer can be explained
     """
     labels = {
         RANKING: "Ranking" if answer.entries else "",
@@ -37,8 +37,8 @@ def of_answer(answer: Answer, explains: bool) -> dict[str, str]:
     return {name: label for name, label in labels.items() if label}
 
 
-def of_comparison(answer: Answer | None) -> dict[str, str]:
-    """Return the same of a comparison. answer : of its entries; None: of a method that is no more"""
+def comparison_tabs(answer: Answer | None) -> dict[str, str]:
+    """Return name to label of the tabs of a comparison. answer : of its entries; None: by an earlier method"""
     labels = {
         WHY: "Why" if answer else "",
         RANKING: "Ranking of these" if answer and answer.entries else "",

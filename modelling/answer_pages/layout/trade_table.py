@@ -1,4 +1,4 @@
-"""A trade-off as a page shows it: what it says, its table and its chart. No queries, no HTML."""
+"""Lay out a trade-off: a sentence, its table and its chart. No queries, no HTML."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,8 +16,9 @@ _NAMES = {SPREAD: "spread of runs", DURABILITY: "durability"}
 
 @dataclass(frozen=True)
 class TradeTable:
-    """x, y : what the two things are called; has_ratio : whether y is a ratio
-    lines : label of each entry with its point; chart : None for durability, which is no quantity
+    """A trade-off. x, y : names of the two objectives; has_ratio : whether y is a ratio
+
+    lines : label and point of each entry; chart : None for durability, which is no quantity
     """
 
     x: str

@@ -34,7 +34,7 @@ class PreviewView(APIView):
 
     @extend_schema(operation_id="drafts_preview", tags=["drafts"], responses=PreviewSerializer)
     def get(self, request: Request, slug: str) -> Response:
-        """Return the preview as it stands."""
+        """Return the stored preview."""
         return Response(self._shown(self._draft(slug)))
 
     @extend_schema(

@@ -1,7 +1,7 @@
-"""Work out which headlines moved where published evidence was retracted, superseded or doubted.
+"""Compute which headlines changed when published evidence was retracted, superseded or doubted.
 
-Every question that the case study touches is answered twice, as of the revision before and as of the one that ended it,
-by today's method; both answers have permanent addresses.
+The current method answers each question that the case study touches as of the revision that ended it and as of the one
+before. Both answers have permanent addresses.
 """
 
 import logging
@@ -69,13 +69,13 @@ def enqueue() -> None:
 
 
 def look_after() -> None:
-    """Enqueue them again, whatever became of the job."""
+    """Enqueue them again where the job was lost or failed."""
     if _waiting().exists():
         jobs.enqueue_with_backoff(JOB)
 
 
 def compute_effects(progress: Callable[[int, int], None]) -> None:
-    """Work out the effects of every revision that waits for it, the newest first."""
+    """Compute the effects of all revisions that have none yet, newest first."""
     for revision in list(_waiting().order_by("-number")):
         result = _effects(revision, progress)
         RevisionEffects.objects.update_or_create(
@@ -90,8 +90,8 @@ def _waiting() -> QuerySet[KnowledgeRevision]:
 
 
 def _effects(revision: KnowledgeRevision, progress: Callable[[int, int], None]) -> Effects:
-    of_rows = Q(endings__revision=revision)
-    case_study = CaseStudy.objects.filter(Q(retracted_revision=revision) | of_rows).distinct().get()
+    has_ended_rows = Q(endings__revision=revision)
+    case_study = CaseStudy.objects.filter(Q(retracted_revision=revision) | has_ended_rows).distinct().get()
     questions = affected_questions(case_study.pk)
     looked_at = questions[:MOST_QUESTIONS]
     moved = []

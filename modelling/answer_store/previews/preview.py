@@ -1,7 +1,7 @@
-"""Work out what publishing a draft would change in the rankings, before it is published.
+"""Compute what publishing a draft would change in the rankings.
 
-The draft's measurements are summarised as at a publication, and every question they may touch is answered
-twice by the same code: with what is published, and with the draft beside it. Nobody else sees either.
+The draft's measurements are summarised as at a publication, and every question they may touch is answered twice by the
+same code: from published evidence alone, and with the draft. Nobody else sees either answer.
 """
 
 import logging
@@ -32,14 +32,14 @@ from modelling.models import PublicationPreview, RankingSnapshot
 logger = logging.getLogger(__name__)
 
 JOB = "preview_publication"
-MOST_QUESTIONS = 40  # looked at; what people ask without filters comes first
-MOST_SECONDS = 120  # that looking may take; what is not reached is counted as left out
-
-SECONDS_OF_REVIEWER = 10  # that a publication without a preview of today may look itself
+UNDER_WAY = (Job.State.QUEUED, Job.State.RUNNING)
+MOST_QUESTIONS = 40  # questions to compare, those without filters first
+MOST_SECONDS = 120  # for comparing; questions not reached are counted as left out
+SECONDS_OF_REVIEWER = 10  # time for which a publication without a fresh preview checks questions itself
 
 
 class NotAnswered(Exception):  # noqa: N818
-    """Questions that the draft touches have no answer; the text names the first with the reason, and is fit to show."""
+    """Some questions have no answer with the draft; the displayable text names the first and the reason."""
 
 
 State = Literal["none", "computing", "failed", "ready", "stale"]
@@ -60,7 +60,7 @@ class Standing:
 
     @property
     def place(self) -> tuple[int, int, bool, bool, str]:
-        """Return what counts as a move when it changes; a ratio's last digits do not."""
+        """Return what makes a move when it changes; not the ratio, whose last digits change with any evidence."""
         return self.rank, self.part, self.is_best, self.is_worst, self.grade
 
 
@@ -113,15 +113,19 @@ class Preview:
 
 
 def request_preview(case_study: CaseStudy) -> Job:
-    """Ask for a preview, unless one is being worked out."""
-    return _under_way(case_study) or jobs.enqueue(JOB, case_study_id=case_study.pk)
+    """Enqueue a preview unless one is queued or running.
+
+    One that began before the last import finds the draft changed, and is followed by another.
+    """
+    job = _latest_job(case_study)
+    return job if job and job.state in UNDER_WAY else jobs.enqueue(JOB, case_study_id=case_study.pk)
 
 
 def preview_state(case_study: CaseStudy) -> tuple[State, PublicationPreview | None, Job | None]:
-    """Return the state of the draft's preview, the last that was worked out, and the job that works or failed."""
+    """Return the state of the draft's preview, the newest finished one, and the job that is under way or failed."""
     kept = PublicationPreview.objects.filter(case_study=case_study, method=METHOD).first()
     job = _latest_job(case_study)
-    if job and job.state in (Job.State.QUEUED, Job.State.RUNNING):
+    if job and job.state in UNDER_WAY:
         return "computing", kept, job
     if job and job.state == Job.State.FAILED and job.finished_at and not (kept and kept.computed_at >= job.finished_at):
         return "failed", kept, job
@@ -137,7 +141,7 @@ def delete_previews(case_study_ids: list[int]) -> None:
 
 
 def compute_preview(case_study_id: int, progress: Callable[[int, int], None]) -> None:
-    """Work out the preview and keep it; do nothing if the case study is no longer a draft."""
+    """Compute and store the preview; do nothing if the case study is no longer a draft."""
     with transaction.atomic():
         case_study = _locked_draft(case_study_id)
         if case_study is None:
@@ -185,9 +189,9 @@ def compute_preview(case_study_id: int, progress: Callable[[int, int], None]) ->
 
 
 def why_not_publish(case_study: CaseStudy) -> str:
-    """Say which question would be left without an answer by publishing the draft; "" where none would be.
+    """State which question would have no answer after publishing the draft; "" if all have one.
 
-    A preview of today has answered them; else those are answered that can be while the reviewer waits.
+    A fresh preview has answered them; else as many are answered as can be while the reviewer waits.
     """
     if preview_state(case_study)[0] == "ready":
         return ""
@@ -213,15 +217,15 @@ def _failure(question: Question, error: Exception) -> str:
 
 
 def _locked_draft(case_study_id: int) -> CaseStudy | None:
-    """Return the case study, if it is still a draft, which it stays until the transaction ends."""
+    """Return the case study if it is still a draft, locked so that it stays one until the transaction ends."""
     drafts = CaseStudy.objects.filter(status__in=[CaseStudy.Status.DRAFT, CaseStudy.Status.SUBMITTED])
     return drafts.select_for_update().filter(pk=case_study_id).first()
 
 
 def affected_questions(case_study_id: int) -> list[Question]:
-    """List the questions that a case study may touch: its workloads' without filters first, then those asked lately."""
+    """List the questions that a case study may touch: first its workloads without filters, then stored ones."""
     workloads = counts.workloads_of(case_study_id)
-    # Without two values of a setting it says nothing of that.
+    # A case study with fewer than two values of a setting compares nothing on that axis.
     arms = dataframes.arms_of(CaseStudy.objects.get(pk=case_study_id))
     axes = [axis for axis in AXES.values() if not axis.setting or len({*arms[axis.setting.column]} - {""}) > 1]
     plain = [Question(axis.name, workload) for workload in workloads for axis in axes]
@@ -232,12 +236,12 @@ def affected_questions(case_study_id: int) -> list[Question]:
 
 
 def _compare_answers(question: Question, case_study_id: int, revision: int) -> Change:
-    """Compare one question with and without the draft, and the entries that move."""
+    """Answer one question without and with the draft, and list the entries that move."""
     before, after = (answer(estimate(question, with_draft=draft), revision) for draft in (None, case_study_id))
-    stood, stands = _standings(before), _standings(after)
+    old_places, new_places = _standings(before), _standings(after)
     moves = []
-    for key in dict.fromkeys([*stands, *stood]):
-        old, new = stood.get(key), stands.get(key)
+    for key in dict.fromkeys([*new_places, *old_places]):
+        old, new = old_places.get(key), new_places.get(key)
         if (old and old.place) != (new and new.place):
             moves.append(Move(key, names.label(AXES[question.axis], key), old, new))
     return Change(
@@ -252,7 +256,7 @@ def _compare_answers(question: Question, case_study_id: int, revision: int) -> C
 
 
 def summarize_answer(answer: Answer) -> Extent:
-    """Return the headline of an answer, and how far it reaches."""
+    """Return the answer in short."""
     return Extent(answer.status, len(answer.parts), *headline(answer))
 
 
@@ -268,10 +272,3 @@ def _standings(answer: Answer) -> dict[str, Standing]:
 
 def _latest_job(case_study: CaseStudy) -> Job | None:
     return Job.objects.filter(kind=JOB, arguments__case_study_id=case_study.pk).order_by("-pk").first()
-
-
-def _under_way(case_study: CaseStudy) -> Job | None:
-    """Return a job that has not begun, or is at it; one that began before the last import finds the draft changed and
-    is followed by another."""
-    job = _latest_job(case_study)
-    return job if job and job.state in (Job.State.QUEUED, Job.State.RUNNING) else None

@@ -1,4 +1,4 @@
-"""The preview of a publication as a page, for those who may see the draft; what an ending moved, for everybody."""
+"""Pages: the preview of a publication, for those who may see the draft; the effects of a retraction, for everybody."""
 
 from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse

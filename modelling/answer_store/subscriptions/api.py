@@ -25,7 +25,7 @@ TAGS = ["notifications"]
 
 
 class FollowedQuestionSerializer(serializers.ModelSerializer[FollowedQuestion]):
-    """A question whose changes you are told."""
+    """A question that you follow: you are notified when its answer changes."""
 
     question = serializers.SerializerMethodField()
 
@@ -59,7 +59,7 @@ class AskedSerializer(Fields):
 
 @extend_schema_view(list=extend_schema(operation_id="followed_questions_list", tags=TAGS))
 class FollowedQuestionViewSet(mixins.ListModelMixin, OwnedViewSet):
-    """Questions whose changes you are told, where a subscription wants the topic `question`."""
+    """Questions that you follow; a subscription to the topic `question` notifies you of changes."""
 
     queryset = FollowedQuestion.objects.all()
     serializer_class = FollowedQuestionSerializer
@@ -76,7 +76,7 @@ class FollowedQuestionViewSet(mixins.ListModelMixin, OwnedViewSet):
         responses={201: FollowedQuestionSerializer},
     )
     def create(self, request: Request) -> Response:
-        """Follow a question; again does no harm."""
+        """Follow a question. Repeating it changes nothing."""
         asked = AskedSerializer(data=fields_of(request, AskedSerializer))
         asked.is_valid(raise_exception=True)
         form = QuestionForm(asked.validated_data, axis=asked.validated_data["axis"])
@@ -90,7 +90,7 @@ class FollowedQuestionViewSet(mixins.ListModelMixin, OwnedViewSet):
 
     @extend_schema(operation_id="followed_questions_delete", tags=TAGS, responses={204: None})
     def destroy(self, request: Request, pk: int) -> Response:
-        """Be told of it no more."""
+        """Stop following a question."""
         if not followers.unfollow(request.user, pk):
             raise Http404(f"no followed question {pk} of yours")
         return Response(status=status.HTTP_204_NO_CONTENT)

@@ -1,4 +1,4 @@
-"""Follow a question: an Atom feed with an entry for each knowledge revision that changed its answer."""
+"""Serve an Atom feed of a question, with an entry for each knowledge revision that changed its answer."""
 
 import hashlib
 
@@ -9,7 +9,7 @@ from django.utils.feedgenerator import Atom1Feed
 from django.views.decorators.http import require_safe
 
 from kdb.web.entity_tags import tagged
-from modelling.answer_store.history import changed_answers, published_at
+from modelling.answer_store.history import changed_answers, publication_times
 from modelling.answer_store.permalinks import allowed_share, pin_answer
 from modelling.answer_store.selectors import answer_in, snapshot_or_none
 from modelling.answers import words
@@ -21,12 +21,12 @@ from modelling.models import RankingSnapshot
 
 @require_safe
 def feed(request: HttpRequest) -> HttpResponseBase:
-    """Show the answers to the question in the address, newest first, as a feed that readers ask for again and again."""
+    """Return the feed of the question in the address, newest answer first. Its entity tag makes polling cheap."""
     form = AskForm(request.GET)
     if not form.is_valid():
-        return redirect(f"{reverse('answer')}?{request.GET.urlencode()}")  # which says what is wrong
+        return redirect(f"{reverse('answer')}?{request.GET.urlencode()}")  # that page shows the form's errors
     question = form.question()
-    current = snapshot_or_none(question)  # asked for, and so kept and answered again with what is published
+    current = snapshot_or_none(question)  # also notes that it was asked for, so that publications renew it
     changed = changed_answers(question)
     is_kept = {row.pk: pin_answer(row, allowed_share(request.user)) for row in changed}
     if not changed and current is not None and current.revision:  # not worth keeping, but an answer
@@ -46,10 +46,10 @@ def _atom(request: HttpRequest, question: Question, changed: list[RankingSnapsho
     def absolute(address: str) -> str:
         return request.build_absolute_uri(address)
 
-    published = published_at({row.revision for row in changed})
+    published = publication_times({row.revision for row in changed})
     page = absolute(words.address(question))
     title = words.title(question, names.names())
-    made = Atom1Feed(
+    atom = Atom1Feed(
         title=f"KDB: {title}",
         link=page,
         feed_url=absolute(request.get_full_path()),
@@ -60,7 +60,7 @@ def _atom(request: HttpRequest, question: Question, changed: list[RankingSnapsho
         answer = answer_in(row)
         not_kept = () if is_kept.get(row.pk) else ("This answer is not kept for good.",)
         permanent = absolute(words.address(question, row.revision, method=row.method))
-        made.add_item(
+        atom.add_item(
             title=answer.verdict.sentence,
             link=permanent,
             unique_id=permanent,
@@ -69,4 +69,4 @@ def _atom(request: HttpRequest, question: Question, changed: list[RankingSnapsho
             updateddate=published[answer.revision],
             author_name="KDB",
         )
-    return made.writeString("utf-8")
+    return atom.writeString("utf-8")

@@ -1,7 +1,7 @@
-"""Questions that people follow: their followers are notified when a publication changes what the answer says.
+"""Notify the followers of a question when a publication changes its answer.
 
-A row keeps what the answer said at the revision up to which its follower was notified. Nothing else says who is behind:
-job and tick read it from the rows, so whatever is lost, the next tick enqueues the work again.
+A row keeps the digest of the answer of which its follower knows, and its revision. Job and tick see from the rows
+alone who is to be notified, so whatever message is lost, the next tick enqueues the work again.
 """
 
 import hashlib
@@ -32,18 +32,18 @@ MOST = 100  # questions that one user may follow
 
 
 class TooManyQuestions(Exception):  # noqa: N818
-    """The user follows as many as one may; the text says so."""
+    """The user follows as many questions as allowed; the text says so."""
 
 
-class NotTold(Exception):  # noqa: N818
-    """Some questions could not be looked at; the text names the first of them with its reason."""
+class NotNotified(Exception):  # noqa: N818
+    """Some questions could not be checked; the text names the first of them with its reason."""
 
 
 def follow(user: Any, question: Question) -> FollowedQuestion:
     """Notify this user of changes from now on; a second call does no harm. Raises TooManyQuestions."""
-    revision, snapshot = _stands(question)
+    revision, snapshot = _current_answer(question)
     with transaction.atomic():
-        get_user_model().objects.select_for_update().get(pk=user.pk)  # the count holds until it is written
+        get_user_model().objects.select_for_update().get(pk=user.pk)  # so that two requests cannot both pass the count
         followed = FollowedQuestion.objects.filter(user=user)
         if (row := followed.filter(question=question.key).first()) is not None:
             return row
@@ -66,44 +66,44 @@ def look_after() -> None:
 
 
 def tell_followers(progress: Callable[[int, int], None]) -> None:
-    """Look at each followed question that may say something else by now. Raises NotTold at the end where some fail."""
+    """Notify the followers of each question whose answer changed. Raises NotNotified at the end where some fail."""
     keys = list(_behind().order_by("question").values_list("question", flat=True).distinct())
     failed: list[str] = []
     for done, key in enumerate(keys, start=1):
         try:
-            _tell(Question.from_key(key))
+            _notify_followers(Question.from_key(key))
         except Exception as error:  # whatever it is, it concerns this question alone
             logger.exception("could not tell followers question=%s", key)
             failed.append(f"{key}: {error}")
         progress(done, len(keys))
     if failed:
-        raise NotTold(f"{len(failed)} of the followed questions could not be looked at. {failed[0]}")
+        raise NotNotified(f"{len(failed)} of the followed questions could not be looked at. {failed[0]}")
 
 
 def _behind() -> QuerySet[FollowedQuestion]:
-    """Return the followed questions not looked at since the latest revision, without those still to be answered."""
+    """Return the followed questions not checked since the latest revision, except those that wait for an answer."""
     behind = Q(revision__lt=counts.revision()) | ~Q(method=METHOD)
     return FollowedQuestion.objects.filter(behind).exclude(question__in=snapshots.waiting_questions())
 
 
-def _tell(question: Question) -> None:
-    revision, snapshot = _stands(question)
+def _notify_followers(question: Question) -> None:
+    revision, snapshot = _current_answer(question)
     if snapshot is None:
         return  # a worker answers it first
-    now_said = _digest(snapshot)
+    digest = _digest(snapshot)
     with transaction.atomic():
         rows = FollowedQuestion.objects.select_for_update().filter(question=question.key)
         behind = list(rows.filter(Q(revision__lt=revision) | ~Q(method=METHOD)))
-        # A new method, or a first answer, is no news about what was published.
-        users = [row.user_id for row in behind if row.method == METHOD and row.said and row.said != now_said]
+        # A new method or a first answer is not a change by a publication: its followers are not notified.
+        users = [row.user_id for row in behind if row.method == METHOD and row.said and row.said != digest]
         if users:
             _announce(question, revision, snapshot, users)
         ids = [row.pk for row in behind]
-        FollowedQuestion.objects.filter(pk__in=ids).update(method=METHOD, revision=revision, said=now_said)
+        FollowedQuestion.objects.filter(pk__in=ids).update(method=METHOD, revision=revision, said=digest)
 
 
-def _stands(question: Question) -> tuple[int, RankingSnapshot | None]:
-    """Return the answer, and the revision up to which it is known to hold; (0, None) while a worker is to answer."""
+def _current_answer(question: Question) -> tuple[int, RankingSnapshot | None]:
+    """Return the revision up to which the answer holds, and the answer; (0, None) while a worker is to compute it."""
     latest = counts.revision()
     snapshot = snapshot_or_none(question)
     if snapshot is None or snapshot.superseded_by is not None:
@@ -116,7 +116,7 @@ def _digest(snapshot: RankingSnapshot | None) -> str:
 
 
 def _announce(question: Question, revision: int, snapshot: RankingSnapshot, users: list[int]) -> None:
-    """Notify the users, with the permanent address of what they are told."""
+    """Notify the users, with the answer's permanent address, which is pinned for that."""
     permalinks.pin_answer(snapshot, permalinks.UNLIMITED, revision)
     answer = answer_in(snapshot)
     verdict, title = answer.verdict, words.title(question, names.names())

@@ -9,7 +9,7 @@ from modelling.models import FollowedQuestion
 
 
 def button(user: Any, question: Question) -> dict[str, Any]:
-    """Return what templates/modelling/_follow.html shows. One query."""
+    """Return the context of templates/modelling/_follow.html. One query."""
     row = FollowedQuestion.objects.filter(user=user, question=question.key).only("pk").first()
     fields = {"axis": question.axis, "workload": question.workload, **question.asked}
     return {"fields": fields, "followed": row.pk if row else None}

@@ -1,4 +1,4 @@
-"""The questions that somebody follows."""
+"""The page of followed questions."""
 
 from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
@@ -16,7 +16,7 @@ from . import followers, selectors
 @require_http_methods(["GET", "HEAD", "POST"])
 @login_required
 def followed_questions(request: HttpRequest) -> HttpResponse:
-    """Show the questions that one follows; or follow one more, whose answer then says so."""
+    """Show the questions that the user follows; POST follows one more and leads to its answer."""
     is_told = subscriptions.is_subscribed(request.user, Topic.QUESTION)
     problem = ""
     if request.method == "POST":

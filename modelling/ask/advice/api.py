@@ -1,4 +1,4 @@
-"""Advice as data. What is posted is read, answered and forgotten."""
+"""The API of advice. Nothing that is posted is stored."""
 
 from drf_spectacular.utils import extend_schema, extend_schema_field
 from rest_framework import serializers
@@ -69,12 +69,12 @@ class AdviceView(PublicView):
         fields = fields_of(request, AdviceRequestSerializer)
         form = AdviceForm({**fields.pop("shares", {}), **fields})
         if not form.is_valid():
-            raise FaultyRequest([in_body(error) for error in form_errors(form)])
+            raise FaultyRequest([name_in_body(error) for error in form_errors(form)])
         asked = {name: form.cleaned_data[name] for name in FILTERS}
         return Response(shape_of(Advice)(advise(form.profile, **asked)).data, headers={"Cache-Control": "no-store"})
 
 
-def in_body(error: FieldError) -> FieldError:
-    """Return the error with its name as the body has it."""
+def name_in_body(error: FieldError) -> FieldError:
+    """Return the error with the name of its field in the request body."""
     name = "shares" if error["field"] == "__all__" else error["field"]
     return {**error, "field": f"shares.{name}" if name in SHARE_FIELDS else name}

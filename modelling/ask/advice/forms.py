@@ -1,4 +1,4 @@
-"""The forms of the advisor: a personality, or the shares by hand, and what is decided already."""
+"""The forms of the advisor: a personality or shares of operations, and choices already made."""
 
 import re
 from typing import Any
@@ -12,7 +12,7 @@ from modelling.workloads.profiles import Accesses, Profile
 
 from .reasoning import SharesError, profile_from_shares
 
-MOST_BYTES = wml.LONGEST_TEXT  # of an uploaded file; a text has at most as many characters
+MOST_BYTES = wml.LONGEST_TEXT  # size of an uploaded file; a text has at most as many characters
 TOO_LONG = "A personality has at most 1 MiB; this is longer."
 
 SHARES = ("random_read", "sequential_read", "random_write", "sequential_write", "metadata", "flush", "sync")
@@ -26,9 +26,9 @@ _UNREADABLE = re.compile("[\0\ud800-\udfff]")
 
 
 class PersonalityField(forms.CharField):
-    """A text as it was given, to the last blank: line and column count from its beginning.
+    """A text that is not stripped, so that lines and columns of errors are right.
 
-    What is no character becomes U+FFFD, which the reader of personalities refuses by its place.
+    Invalid characters become U+FFFD, which the parser refuses with its place.
     """
 
     def __init__(self, **kwargs: Any) -> None:
@@ -44,7 +44,7 @@ class PersonalityField(forms.CharField):
 
 
 class ShareField(forms.FloatField):
-    """A share, given as a part of `whole` (1 or 100), cleaned to 0..1."""
+    """A share of `whole` (1 or 100), cleaned to 0..1."""
 
     def __init__(self, *, whole: int = 1, **kwargs: Any) -> None:
         super().__init__(min_value=0, max_value=whole, required=False, **kwargs)
@@ -56,7 +56,7 @@ class ShareField(forms.FloatField):
 
 
 class SizeField(forms.CharField):
-    """Bytes, or a number with k, m, g or t (binary, as Filebench has them): "16k", "1.5 MiB"."""
+    """A size, cleaned to bytes; units are binary, as in Filebench: "16k", "1.5 MiB"."""
 
     def clean(self, value: Any) -> float | None:
         text = super().clean(value)
@@ -70,7 +70,7 @@ class SizeField(forms.CharField):
 
 
 class AdviceForm(forms.Form):
-    """A load to advise on. `profile` is there once the form is found valid; nothing is kept or executed."""
+    """A load to advise on. A valid form has its `profile`; nothing is stored or executed."""
 
     whole = 1  # the sum of the shares
     profile: Profile
@@ -135,13 +135,13 @@ class AdviceForm(forms.Form):
 
 
 class AdvisorForm(AdviceForm):
-    """The same as a person asks it: shares in percent, and the personality may be a file."""
+    """The form for pages: shares in percent, and the personality may be a file."""
 
     whole = 100
 
     def __init__(self, data: Any = None, files: Any = None, **kwargs: Any) -> None:
         file = files.get("file") if files else None
-        if file and file.size <= MOST_BYTES:  # from here on it is as if it had been pasted
+        if file and file.size <= MOST_BYTES:  # treated like a pasted text
             data = data.copy()
             data["personality"] = file.read().decode("utf-8-sig", errors="replace")
         super().__init__(data, files, **kwargs)
@@ -174,8 +174,7 @@ class AdvisorForm(AdviceForm):
 
     @property
     def refused_line(self) -> dict[str, Any] | None:
-        """Return the line of the personality that is not understood, cut to what a page has room for, and the place in
-        it."""
+        """Return an excerpt of the line that the parser refused, before and after the place of the error."""
         refused = [error for error in self.errors.as_data().get("personality", []) if error.code == "refused"]
         if not refused:
             return None

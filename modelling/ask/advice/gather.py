@@ -1,4 +1,4 @@
-"""Gathers advice for a profile: the one place where modelling.ask.advice.reasoning meets the database."""
+"""Build the advice for a profile from stored answers."""
 
 from contextlib import nullcontext
 from dataclasses import replace
@@ -22,16 +22,16 @@ from .content import Advice, AdvisedEntry, AdvisedPart, Filters, Recommendation
 from .reasoning import Neighbour
 
 AXIS = "fs-pair"
-# Of the processor. Where nothing is kept it takes half a second, and twice that on a busy machine; the requests under
-# way share it. The rankings that are worked out by then are kept, so who asks again gets further.
+# Processor time. Without stored answers advice takes 0.5 s, and 1 s on a busy machine; concurrent requests share the
+# limit. Rankings computed by then are stored, so the next request gets further.
 MOST_SECONDS = 3.0
 
 
 def advise(profile: Profile, *, hypervisor: str | None = None, host_fs: str | None = None) -> Advice:
-    """Advise on a load with this profile, the same for page and API.
+    """Advise on a load with this profile, for page and API.
 
-    hypervisor, host_fs : slugs that are decided already, or None. Where the nearest workload has no
-    answer under them, the answer with fewer of them is given and `without` names those left out.
+    hypervisor, host_fs : slugs of choices already made, or None. Where the nearest workload has no answer with them,
+    the answer with fewer of them is given, and `without` names those left out.
     """
     with budget.limit_seconds(MOST_SECONDS) if settings.KDB_CPU_SECONDS_A_REQUEST else nullcontext():
         return _advise(profile, hypervisor, host_fs)
@@ -56,7 +56,7 @@ def _advise(profile: Profile, hypervisor: str | None, host_fs: str | None) -> Ad
 
 def _recommendation(neighbour: Neighbour, hypervisor: str | None, host_fs: str | None) -> Recommendation:
     asked = Question(AXIS, neighbour.workload, hypervisor=hypervisor, host_fs=host_fs)
-    answer = _answered(asked)
+    answer = _answer_with_most_filters(asked)
     return Recommendation(
         workload=neighbour.workload,
         label=neighbour.label,
@@ -74,7 +74,7 @@ def _recommendation(neighbour: Neighbour, hypervisor: str | None, host_fs: str |
 
 
 def _part(answer: Answer, part: AnswerPart) -> AdvisedPart:
-    """Return what to use and what to avoid of one part of the answer."""
+    """Return the best and worst entries of one part of the answer."""
     entries = answer.entries_of(part)
     return AdvisedPart(
         part=part.part,
@@ -85,15 +85,15 @@ def _part(answer: Answer, part: AnswerPart) -> AdvisedPart:
     )
 
 
-def _answered(asked: Question) -> Answer:
-    """Answer the question with as many of its filters as have an answer; as it was asked if none has."""
-    unanswered = answer_in(current_snapshot(asked))
-    if unanswered.entries:
-        return unanswered
+def _answer_with_most_filters(asked: Question) -> Answer:
+    """Return the answer with the most filters that has entries; that with all filters where none has."""
+    complete = answer_in(current_snapshot(asked))
+    if complete.entries:
+        return complete
     for left_out in (["host_fs"], ["hypervisor"], ["host_fs", "hypervisor"]):
         if all(getattr(asked, name) for name in left_out):
             unset: dict[str, Any] = dict.fromkeys(left_out)
             answer = answer_in(current_snapshot(replace(asked, **unset)))
             if answer.entries:
                 return answer
-    return unanswered
+    return complete

@@ -1,8 +1,6 @@
-"""Advise on a load from its profile: by the workloads that are near it.
+"""Find the measured workloads nearest to a profile, whose answers carry over if they are near enough. No Django.
 
-No Django. A load that nobody measured gets the measured answer of the nearest workload, as long as that is
-near enough to carry over. Source: docs/models/profiles.md,
-section "From a profile to advice".
+Source: docs/models/profiles.md, section "From a profile to advice".
 """
 
 from collections.abc import Iterable, Mapping
@@ -11,12 +9,11 @@ from typing import Annotated
 
 from modelling.workloads.profiles import Accesses, Profile, distance
 
-# No answer carries over from further away than this. The published orders of web server and random file access
-# (0.155 apart) agree; those of workloads 0.37 and more apart have nothing to do with each other.
+# Distance beyond which no answer carries over. The published orders of web server and random file access (0.155 apart)
+# agree; those of workloads 0.37 and more apart are unrelated.
 FAR = 0.25
-ALSO_NEAR = 0.05  # a second workload speaks, too, where it is no further away than this beyond the nearest
-
-ADD_UP = 0.01  # shares typed in are rounded: their sum may miss 1 by this much
+ALSO_NEAR = 0.05  # largest distance beyond the nearest up to which a further workload's answer is shown, too
+ADD_UP = 0.01  # tolerance of the sum of shares, which people round
 
 
 @dataclass(frozen=True)
@@ -31,7 +28,7 @@ class Neighbour:
 
 
 def neighbours(profile: Profile, known: Mapping[str, Profile], labels: Mapping[str, str]) -> list[Neighbour]:
-    """Return every known workload, nearest first. The nearest one speaks, and those about as near that are not far.
+    """Return every known workload, nearest first. `speaks` marks the nearest, and others about as near but not far.
 
     labels : of workloads, by slug; one without a label is left out
     """
@@ -64,7 +61,7 @@ def profile_from_shares(
     files: int | None = None,
     mean_file_bytes: float | None = None,
 ) -> Profile:
-    """Return the profile of a load whose shares are known and whose personality is not.
+    """Return the profile of a load whose shares are known, but not its personality.
 
     operations, metadata, flush : shares of all operations, together 1; sync : of the writes, 0..1.
     None: not known. Every access is taken to move as much as any other. Raises SharesError where
@@ -85,11 +82,11 @@ def profile_from_shares(
         files=files,
         mean_file_bytes=mean_file_bytes,
         working_set_bytes=files * mean_file_bytes if files is not None and mean_file_bytes is not None else None,
-        notes=tuple(_assumed(accesses, writes, sync, threads, files, mean_file_bytes)),
+        notes=tuple(_assumptions(accesses, writes, sync, threads, files, mean_file_bytes)),
     )
 
 
-def _assumed(
+def _assumptions(
     accesses: float, writes: float, sync: float, threads: int | None, files: int | None, mean_file_bytes: float | None
 ) -> Iterable[str]:
     if accesses:

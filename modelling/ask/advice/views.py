@@ -1,4 +1,4 @@
-"""The advisor as a page: a form, and advice in place. Nothing that is posted is kept or executed."""
+"""The page of the advisor. Nothing that is posted is stored or executed."""
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -16,7 +16,7 @@ from .gather import advise
 @require_http_methods(["GET", "HEAD", "POST"])
 @varies_for_htmx
 def advisor(request: HttpRequest) -> HttpResponse:
-    """Show the form alone, filled in with a known workload (?example=), or with the advice it was posted for."""
+    """Show the form, filled in with a known workload (?example=), or with the advice on the posted load."""
     is_fragment, advice, status = wants_fragment(request), None, 200
     if request.method == "POST":
         form = AdvisorForm(request.POST, request.FILES)
@@ -26,7 +26,7 @@ def advisor(request: HttpRequest) -> HttpResponse:
         else:
             status = 422 if is_fragment else 400
     else:
-        form = _blank(request.GET.get("example"))
+        form = _empty_or_example(request.GET.get("example"))
     known = names.names()["workload"]
     context = {
         "form": form,
@@ -37,7 +37,7 @@ def advisor(request: HttpRequest) -> HttpResponse:
     return render(request, f"modelling/{'_' if is_fragment else ''}advisor.html", context, status=status)
 
 
-def _blank(example: str | None) -> AdvisorForm:
+def _empty_or_example(example: str | None) -> AdvisorForm:
     if example is None:
         return AdvisorForm()
     if example not in KNOWN:

@@ -1,4 +1,4 @@
-"""Advice in sentences, and a profile as the rows of a table. No Django."""
+"""Word advice, and lay out a profile as a table. No Django."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,11 +16,11 @@ _FILTERS = {"hypervisor": "the hypervisor", "host_fs": "the host file system"}
 
 
 def summary(recommended: Sequence[Recommendation], is_far: bool) -> list[str]:
-    """Say what to do, the most important first."""
+    """Return sentences on what to do, most important first."""
     if not recommended:
         return ["The knowledge base is empty, so there is nothing to hold this load against."]
     if not is_far:
-        return [_transferred(recommendation) for recommendation in recommended]
+        return [_describe_transfer(recommendation) for recommendation in recommended]
     nearest = recommended[0]
     return [
         f"Nothing that was measured is like this load. The nearest, {load(nearest.label)}, is at distance "
@@ -28,8 +28,8 @@ def summary(recommended: Sequence[Recommendation], is_far: bool) -> list[str]:
     ]
 
 
-def _transferred(recommended: Recommendation) -> str:
-    """Say what carries over: "As for a mail server: start with Btrfs on ext4."."""
+def _describe_transfer(recommended: Recommendation) -> str:
+    """Write "As for a mail server: start with Btrfs on ext4."."""
     workload, sentence = load(recommended.label), recommended.verdict.sentence
     if not recommended.parts:
         return f"It is most like {workload}, for which no comparison is published."
@@ -37,7 +37,7 @@ def _transferred(recommended: Recommendation) -> str:
 
 
 def explain_left_out(names: Sequence[str], workload: str) -> str:
-    """Say which filters had to go for the workload to have an answer, or ""."""
+    """State which filters were dropped because the workload has no answer with them, or ""."""
     if not names:
         return ""
     filters = listed(_FILTERS[name] for name in names)
@@ -46,12 +46,11 @@ def explain_left_out(names: Sequence[str], workload: str) -> str:
 
 @dataclass(frozen=True)
 class AdvicePage:
-    """Everything the advice's template prints.
+    """The context of the advice's template.
 
-    read : what was read from what was given, in a sentence
-    rows : a kind of operation, its share of the operations and of the bytes; "" where it moves none
-    facts : what else the profile holds, label and value
-    recommended : each recommendation, and why it is without some filters
+    read : the profile in a sentence; rows : kind of operation, share of operations and of bytes, "" without bytes
+    facts : label and value of the rest of the profile
+    recommended : each recommendation, with a sentence on dropped filters
     """
 
     advice: Advice
@@ -63,10 +62,10 @@ class AdvicePage:
 
 
 def advice_page(advice: Advice) -> AdvicePage:
-    """Return the advice made ready for its template."""
+    """Lay out the advice for its template."""
     return AdvicePage(
         advice=advice,
-        read=_read(advice.profile),
+        read=_describe_profile(advice.profile),
         basis=_basis(advice.nearest[0]) if advice.nearest else "",
         rows=_rows(advice.profile),
         facts=_facts(advice.profile),
@@ -77,10 +76,11 @@ def advice_page(advice: Advice) -> AdvicePage:
     )
 
 
-def _read(profile: Profile) -> str:
-    """Say a profile: "55 % metadata operations, 15 % random reads; 16 threads, 1,000 files"."""
+def _describe_profile(profile: Profile) -> str:
+    """Write a profile: "55 % metadata operations, 15 % random reads; 16 threads, 1,000 files"."""
     shares = sorted(
-        [*zip(_KINDS, profile.operations.shares(), strict=True), *_unmoved(profile)], key=lambda kind: -kind[1]
+        [*zip(_KINDS, profile.operations.shares(), strict=True), *_without_bytes(profile)],
+        key=lambda kind: -kind[1],
     )
     parts = [f"{percent(share)} {kind[:1].lower()}{kind[1:]}" for kind, share in shares if share >= 0.005]
     counts = [
@@ -90,7 +90,7 @@ def _read(profile: Profile) -> str:
 
 
 def _basis(nearest: Neighbour) -> str:
-    """Say what the advice rests on, in a word to the reader."""
+    """State what the advice rests on."""
     if nearest.is_far:
         return "No evidence carries over to this load."
     if nearest.distance < SAME:
@@ -102,17 +102,17 @@ def _rows(profile: Profile) -> list[tuple[str, str, str]]:
     kinds = zip(_KINDS, profile.operations.shares(), profile.bytes.shares(), strict=True)
     return [
         *((label, percent(share), percent(moved)) for label, share, moved in kinds),
-        *((label, percent(share), "") for label, share in _unmoved(profile)),
+        *((label, percent(share), "") for label, share in _without_bytes(profile)),
     ]
 
 
-def _unmoved(profile: Profile) -> list[tuple[str, float]]:
+def _without_bytes(profile: Profile) -> list[tuple[str, float]]:
     """Return the kinds of operations that move no bytes, with their shares."""
     return [("Metadata operations", profile.metadata_share), ("Flushes (fsync)", profile.flush_share)]
 
 
 def _facts(profile: Profile) -> list[tuple[str, str]]:
-    """Return what else the profile holds, as (label, value with unit); what is not known is left out."""
+    """Return label and value of the known sizes and counts of the profile."""
     numbers = {"Threads at work": profile.concurrency, "Files": profile.files}
     sizes = {
         "Mean file size": profile.mean_file_bytes,

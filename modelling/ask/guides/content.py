@@ -1,15 +1,14 @@
-"""The content of what stands beside a guide. No Django."""
+"""The rows of the table on a guide's page. No Django."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class WorkloadRow:
-    """What the kept answer under one workload recommends.
+    """The recommendation of the stored answer under one workload.
 
-    workload : slug; recommended : "ext4 or XFS"; "": no answer that ranks anything is kept
-    strength : of the evidence; groups : research groups behind it
-    address : of the question
+    workload : slug; address : of the question; recommended : "ext4 or XFS", "" without a ranked answer
+    strength : of the evidence; groups : number of its research groups
     """
 
     workload: str

@@ -1,30 +1,29 @@
-"""The guides, and what stands beside their texts: kept answers and makers' advice, in a constant number of queries."""
+"""Find guides, and the stored answers and makers' advice for their pages, in a constant number of queries."""
 
 from collections import Counter
 from collections.abc import Collection, Sequence
 
 from django.db.models import Q
 
-from modelling.answer_store.selectors import answer_in, kept_verdicts, snapshots_or_none
+from modelling.answer_store.selectors import answer_in, snapshots_or_none, stored_verdicts
 from modelling.answers.measured import DotChart, dot_charts
 from modelling.answers.words import address
 from modelling.evidence import names
 from modelling.evidence.axes import AXES
 from modelling.evidence.question import Question
 from modelling.evidence.words import listed
-from modelling.guidance.content import Advised, Disagreement, Statement
+from modelling.guidance.content import AdviceSummary, Disagreement, Statement
 from modelling.guidance.guide_texts import Guide, guides, terms
 from modelling.guidance.selectors import plain
 from modelling.models import Advice, Contradiction
 
 from .content import WorkloadRow
 
-MOST = 2  # guides that a text leads to
+MOST = 2  # guides for a text
 
 
 def guides_for(text: str) -> list[Guide]:
-    """Return the guides that answer a text: all words that count of their title or of one of their questions are in
-    it. The one with the longest such question comes first."""
+    """Return the guides whose title or a question consists of words of the text, longest question first."""
     asked = terms(text)
     lengths = {
         guide.slug: max((words.total() for words in guide.terms if words <= asked), default=0)
@@ -39,10 +38,10 @@ def guides_for_axes(axes: Collection[str]) -> list[Guide]:
     return [guide for guide in guides().values() if guide.axis in axes]
 
 
-def rows_of(axis: str) -> list[WorkloadRow]:
-    """Return a row for each workload, with the recommendation of its kept answer where there is one."""
+def workload_rows(axis: str) -> list[WorkloadRow]:
+    """Return a row for each workload, with the recommendation of its stored answer, if any."""
     questions = {Question(axis, workload): label for workload, label in names.names()["workload"].items()}
-    kept = kept_verdicts(questions)
+    kept = stored_verdicts(questions)
     rows = []
     for question, label in questions.items():
         verdict, page = kept.get(question), address(question)
@@ -55,8 +54,10 @@ def rows_of(axis: str) -> list[WorkloadRow]:
 
 
 def most_measured_workload(axis: str, rows: Sequence[WorkloadRow]) -> tuple[WorkloadRow, DotChart] | None:
-    """Return what was measured under the workload that most research groups measured, as its answer draws it; None
-    where nobody measured. rows : of rows_of(axis)"""
+    """Return the workload that most research groups measured, with its chart; None where nobody measured.
+
+    rows : of workload_rows(axis)
+    """
     for row in sorted(rows, key=lambda row: -row.groups):
         question = Question(axis, row.workload)
         snapshot = snapshots_or_none([question])[question] if row.recommended else None
@@ -67,14 +68,15 @@ def most_measured_workload(axis: str, rows: Sequence[WorkloadRow]) -> tuple[Work
     return None
 
 
-def advice_of(guide: Guide) -> Advised:
-    """Return the advice that a guide rests on, what products do by themselves, and where makers disagree on it."""
+def makers_advice(guide: Guide) -> AdviceSummary:
+    """Return the statements that a guide cites, the defaults of products, and makers' disagreements on them."""
     defaults = Q(axis=guide.axis, wording="product default") if guide.axis else Q()
     rows = plain(Statement, Advice.objects.filter(Q(code__in=guide.sources) | defaults).order_by("code"))
     by_code = {row.code: row for row in rows}
     cited = tuple(by_code[code] for code in guide.sources if code in by_code)
     axes = Counter(one.axis for one in cited).most_common(1)
-    return Advised(
+    contradictions = plain(Disagreement, Contradiction.objects.order_by("number"))
+    return AdviceSummary(
         axis=guide.axis or (axes[0][0] if axes else ""),
         entries={},
         advised=(),
@@ -82,9 +84,5 @@ def advice_of(guide: Guide) -> Advised:
         default=None,
         defaults=tuple(row for row in rows if row.is_default and row not in cited),
         statements=cited,
-        disagreements=tuple(one for one in _contradictions() if one.touches({row.code for row in cited})),
+        disagreements=tuple(one for one in contradictions if one.touches({row.code for row in cited})),
     )
-
-
-def _contradictions() -> list[Disagreement]:
-    return plain(Disagreement, Contradiction.objects.order_by("number"))

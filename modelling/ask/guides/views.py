@@ -1,4 +1,4 @@
-"""The guides as pages."""
+"""The pages of guides."""
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -20,12 +20,12 @@ def guide_detail(request: HttpRequest, slug: str) -> HttpResponse:
     """Show a guide, what is recommended for each workload, and what makers say."""
     if (guide := guides().get(slug)) is None:
         raise Http404(f"no guide {slug}")
-    rows = selectors.rows_of(guide.axis) if guide.axis else []
+    rows = selectors.workload_rows(guide.axis) if guide.axis else []
     context = {
         "guide": guide,
         "rows": [row for row in rows if row.recommended],
         "open_rows": [row for row in rows if not row.recommended],
         "measured": selectors.most_measured_workload(guide.axis, rows),
-        "advised": selectors.advice_of(guide),
+        "advised": selectors.makers_advice(guide),
     }
     return render(request, "modelling/guide.html", context)

@@ -65,9 +65,9 @@ class Said:
     guides: Annotated[tuple[Pointer, ...], "Guides to the choice that is asked about, beside its answer."] = ()
 
     def reading_beside(self, given: Mapping[str, object]) -> Reading | None:
-        """Return the likeliest reading that agrees with what is given of axis and workload; None where none does.
+        """Return the likeliest reading that agrees with the given axis and workload; None where none does.
 
-        One that names no workload agrees with any.
+        One without workload agrees with any.
         """
         axis, workload = given.get("axis"), given.get("workload")
         of_axis = [reading for reading in self.readings if axis in (None, "", reading.axis)]

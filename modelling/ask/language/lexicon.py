@@ -1,7 +1,6 @@
-"""Find names in a text, by their spelling or by one near it. No Django.
+"""Find names in a text by their spelling, or by a similar one. No Django.
 
-A spelling is folded as the catalogue folds it, so "LVM-thin", "lvm thin" and "LVM_THIN" are one; umlauts are written
-out.
+Spellings are folded as in the catalogue, so "LVM-thin", "lvm thin" and "LVM_THIN" are equal; umlauts are written out.
 """
 
 import re
@@ -23,7 +22,7 @@ _ENDINGS = ("s", "es", "n", "en", "e", "ed", "ing")
 class Name:
     """The meaning of a phrase.
 
-    kind : of the grammar in words.toml, "axis", or what `slug` is one of: a column, "file_system", ...
+    kind : a kind of grammar in words.toml, "axis", or the kind of `slug`: a column, "file_system", ...
     """
 
     kind: str
@@ -32,12 +31,12 @@ class Name:
 
 
 def fold(text: str) -> str:
-    """Return what spellings of one name have in common."""
+    """Return the folded spelling, which is equal for all spellings of a name."""
     return entry_names.fold(unicodedata.normalize("NFKC", text).casefold().translate(_UMLAUTS))
 
 
 class Lexicon:
-    """Phrases and what each may mean, the likeliest first: the order in which they are given."""
+    """Phrases with their possible meanings, likeliest first, which is the order of the phrases."""
 
     def __init__(self, phrases: Iterable[tuple[str, Name]], silent: Iterable[str] = ()) -> None:
         meanings: dict[str, dict[Name, None]] = defaultdict(dict)
@@ -51,7 +50,7 @@ class Lexicon:
         self._words = {word for word in words if len(word) >= _SHORTEST_CORRECTED}
 
     def find(self, phrase: str) -> tuple[Name, ...]:
-        """Return the meanings of a phrase, in the singular where it is known as that only; none where it has none."""
+        """Return the meanings of a phrase, also without an ending such as the plural's; () where it has none."""
         key = fold(phrase)
         if names := self.meanings.get(key):
             return names
@@ -64,21 +63,23 @@ class Lexicon:
         return ()
 
     def is_silent(self, word: str) -> bool:
-        """Tell whether a word is one that says nothing here."""
+        """Tell whether a word has no meaning in questions, as listed in words.toml."""
         return fold(word) in self._silent
 
-    def spelled(self, word: str) -> str:
-        """Return the word of a name that this is a slip of, else the word itself. A slip begins with the same letter,
-        has the same digits, and one letter too many, too few, other or out of place; two in a long word."""
+    def correct(self, word: str) -> str:
+        """Return the word of a name of which this is a misspelling, else the word itself.
+
+        A misspelling has the same first letter and digits, and one edit, or two in a long word.
+        """
         key = fold(word)
         is_known = key in self._words or self.is_silent(word) or self.find(word)
         if is_known or not key[:1].isalpha() or not _SHORTEST_CORRECTED <= len(key) <= _LONGEST_CORRECTED:
             return word
-        likeness = 1 - _slips(key) / len(key) - 1e-9  # of get_close_matches: of so many letters out of place
+        likeness = 1 - _most_edits(key) / len(key) - 1e-9  # the ratio of get_close_matches for that many edits
         return next(iter(get_close_matches(key, self._near(key), 1, likeness)), word)
 
     def nearest(self, word: str) -> list[str]:
-        """Return up to three words of names that are spelled most like a word and begin like it."""
+        """Return up to three words of names that are most similar to a word and have its first letter."""
         key = fold(word)[:_LONGEST_CORRECTED]
         return get_close_matches(key, [known for known in sorted(self._words) if known[0] == key[:1]], 3, 0.5)
 
@@ -88,10 +89,10 @@ class Lexicon:
             word
             for word in sorted(self._words)
             if word[0] == key[0]
-            and abs(len(word) - len(key)) <= _slips(key)
+            and abs(len(word) - len(key)) <= _most_edits(key)
             and digits == [sign for sign in word if sign.isdigit()]
         ]
 
 
-def _slips(key: str) -> int:
+def _most_edits(key: str) -> int:
     return 1 if len(key) < _LONG else 2

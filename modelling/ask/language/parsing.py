@@ -1,4 +1,4 @@
-"""A text as pieces with their meanings, and which of them are alternatives. No Django.
+"""Parse a text into pieces with meanings, and groups of alternatives. No Django.
 
 The rules are in docs/models/reading.md.
 """
@@ -14,15 +14,19 @@ from .words import ASK, COMMA, GUEST, HOST, MACHINES, NUMBERS, ON, OR, ORDINARY,
 
 LONGEST = 400  # characters of a text
 _END, _AXIS, _SIZE, PLACE = "end", "axis", "size", "place"
-_STORED = ("file_system", "host_storage", "image_format")  # what may stand beside each other as "where and how"
+_STORED = (
+    "file_system",
+    "host_storage",
+    "image_format",
+)  # kinds that may be alternatives of one another
 _NOT_NAMES = (_AXIS, "topic", "metric", "unmeasured")
 _CONTAINERS = ("lxc", "docker", "gvisor", "native")  # "LXC or VM" asks for KVM
 _TOKEN = re.compile(r"(?i:\d{1,5}x?(?=vms?\b))|[^\W_][^\W_.+]*(?:[.+]+[^\W_.+]+)*+\+*|[^\w\s]")
 _NUMBER_WORDS = "|".join(sorted(NUMBERS, key=len, reverse=True))
-_COUNTED = "|".join(phrases(VOCABULARY["plain"]["counted"]))
+_MACHINE_WORDS = "|".join(phrases(VOCABULARY["plain"]["counted"]))
 _MACHINES = re.compile(
     rf"(?i)(\d{{1,5}}|\b(?:{_NUMBER_WORDS})\b)x?(?=\s*(?:(?:x|concurrent|parallel|windows|linux|running|virtual|vdi)\s+)?"
-    rf"(?:{_COUNTED})\b)"
+    rf"(?:{_MACHINE_WORDS})\b)"
 )
 _BYTES = re.compile(r"(?i)(\d{1,15})(?:[.,]\d+)?\s?(?:[kmgt](?:i?b)?|bytes?)\b")
 _NUMBER = re.compile(r"\d{1,15}(?:\.\d+)*+(?!\w)")
@@ -30,10 +34,10 @@ _NUMBER = re.compile(r"\d{1,15}(?:\.\d+)*+(?!\w)")
 
 @dataclass(frozen=True)
 class Piece:
-    """Words that stand for something: a name, a word of grammar, or nothing that is known here.
+    """Adjacent words with a meaning: a name, a word of grammar, or an unknown word.
 
-    start, end : where in the text; names : what it may mean, the likeliest first
-    is_unknown : whether it is neither a name nor a word that says nothing
+    start, end : place in the text; names : possible meanings, likeliest first
+    is_unknown : whether it is neither a name nor a filler
     role : "guest" or "host", of a file system or the word for one
     """
 
@@ -53,24 +57,24 @@ class Piece:
 
     @property
     def is_name(self) -> bool:
-        """Tell whether it names something that a question may hold."""
+        """Return whether it names something that can be part of a question."""
         return any(name.label and name.kind not in _NOT_NAMES for name in self.names)
 
     @property
     def is_unmeasured(self) -> bool:
-        """Tell whether it names what no source measured."""
+        """Return whether it names something that no source measured."""
         name = self.names[0] if self.names else None
         return name is not None and bool(name.label) and name.kind in VOCABULARY["unmeasured"] and not name.slug
 
     @property
     def is_filler(self) -> bool:
-        """Tell whether it says nothing: a word of every sentence, or a sign."""
+        """Return whether it has no meaning here: a common word, or punctuation."""
         return not self.names and not self.is_unknown
 
 
 @dataclass(frozen=True)
 class Group:
-    """Alternatives: "A, B or C". kind : of names that they have in common; members : numbers of the pieces of each"""
+    """Alternatives: "A, B or C". kind : common kind of name; members : numbers of the pieces of each"""
 
     kind: str
     members: tuple[tuple[int, ...], ...]
@@ -80,16 +84,16 @@ class Group:
 class Parsed:
     """A text with its pieces and alternatives.
 
-    asked : pieces that name what is to be chosen, those after "which" first
-    beside : names of settings that only say what the value beside them is
-    asked_places : guest or host, where "which" stands before the word and no file system beside it
+    asked : pieces that name what to choose, those after "which" first
+    column_names : pieces that name the column of an adjacent value, as "cache" in "cache none"
+    asked_places : "guest" or "host" after "which" without a file system
     """
 
     text: str
     pieces: tuple[Piece, ...]
     groups: tuple[Group, ...]
     asked: tuple[int, ...]
-    beside: frozenset[int]
+    column_names: frozenset[int]
     asked_places: tuple[str, ...] = ()
 
     def says(self, kind: str) -> bool:
@@ -97,26 +101,26 @@ class Parsed:
 
 
 def parse(text: str, lexicon: Lexicon) -> Parsed:
-    """Read a text of at most LONGEST characters; what is beyond is not read."""
+    """Parse the first LONGEST characters of a text."""
     pieces = list(_pieces(text[:LONGEST], lexicon))
     _read_machines_as_kvm(pieces)
-    beside = _name_values(pieces)
-    _give_roles(pieces)
+    value_of = _join_columns_to_values(pieces)
+    _find_roles(pieces)
     groups = tuple(_groups(pieces))
     grouped = {number: group.kind for group in groups for member in group.members for number in member}
     for number, piece in enumerate(pieces):
-        pieces[number] = _settled(piece, grouped.get(number, ""), is_named=number in beside.values())
+        pieces[number] = _choose_meaning(piece, grouped.get(number, ""), is_named=number in value_of.values())
     axes = [number for number, piece in enumerate(pieces) if piece.names and piece.names[0].kind == _AXIS]
-    asked = [number for number in axes if number not in beside]
+    asked = [number for number in axes if number not in value_of]
     asked.sort(key=lambda number: not _is_asked(pieces, number))
     places = tuple(
         GUEST if piece.has(GUEST) else HOST
         for number, piece in enumerate(pieces)
         if (piece.has(GUEST) or piece.has(HOST))
         and _is_asked(pieces, number)
-        and _next_placed(pieces, number, -1, 0) is None
+        and _next_file_system(pieces, number, -1, 0) is None
     )
-    return Parsed(text, tuple(pieces), groups, tuple(asked), frozenset(beside), places)
+    return Parsed(text, tuple(pieces), groups, tuple(asked), frozenset(value_of), places)
 
 
 # Pieces
@@ -125,16 +129,16 @@ def parse(text: str, lexicon: Lexicon) -> Parsed:
 def _pieces(text: str, lexicon: Lexicon) -> Iterator[Piece]:
     tokens = [match.span() for match in _TOKEN.finditer(text)]
     written = [text[start:end] for start, end in tokens]
-    spelled = [lexicon.spelled(word) for word in written]
+    spelled = [lexicon.correct(word) for word in written]
     place = 0
     while place < len(tokens):
         start, end = tokens[place]
-        if counted := _counted(text, start):
+        if counted := _read_number(text, start):
             name, end = counted
             yield Piece(text[start:end], start, end, (name,))
             place += sum(start <= token[0] < end for token in tokens)
             continue
-        longest = LONGEST_NAME if written[place][0].isalnum() else 1  # "-zfs" is no name
+        longest = LONGEST_NAME if written[place][0].isalnum() else 1  # a name cannot begin with a sign, as in "-zfs"
         for length in range(min(longest, len(tokens) - place), 0, -1):
             wanted = "".join(spelled[place : place + length])
             if names := lexicon.find(wanted):
@@ -150,8 +154,8 @@ def _pieces(text: str, lexicon: Lexicon) -> Iterator[Piece]:
             place += 1
 
 
-def _counted(text: str, start: int) -> tuple[Name, int] | None:
-    """Return the number of machines, the size or the plain number that begins here, and where it ends."""
+def _read_number(text: str, start: int) -> tuple[Name, int] | None:
+    """Return the number of machines, size or number that begins here, and its end; None where there is none."""
     if match := _MACHINES.match(text, start):
         number = NUMBERS.get(match[1].casefold()) or int(match[1])
         return Name("vm_count", str(number), f"{number} machine{'' if number == 1 else 's'}"), match.end()
@@ -163,11 +167,11 @@ def _counted(text: str, start: int) -> tuple[Name, int] | None:
     return None
 
 
-# Which words say what others are
+# Columns, and roles of file systems
 
 
 def _read_machines_as_kvm(pieces: list[Piece]) -> None:
-    """Read "VM" beside a container or bare metal as KVM: "LXC or VM?"."""
+    """Read "VM" as KVM where it is an alternative to a container or bare metal: "LXC or VM?"."""
     for number, piece in enumerate(pieces):
         for step in (1, -1) if piece.has(MACHINES) or piece.has(GUEST) else ():
             link = _next(pieces, number, step, most=1)
@@ -178,28 +182,28 @@ def _read_machines_as_kvm(pieces: list[Piece]) -> None:
                 pieces[number] = replace(piece, names=(Name("hypervisor", "kvm", "KVM"),))
 
 
-def _name_values(pieces: list[Piece]) -> dict[int, int]:
+def _join_columns_to_values(pieces: list[Piece]) -> dict[int, int]:
     """Join a column's name with the value beside it, which it only describes: "cache none", "SATA bus"."""
-    beside: dict[int, int] = {}
+    value_of: dict[int, int] = {}
     for number, piece in enumerate(pieces):
         axis = piece.of(_AXIS)
         for step in (1, -1) if axis else ():
             other = _next(pieces, number, step, most=1)
-            if axis is None or other is None or other in beside.values():
+            if axis is None or other is None or other in value_of.values():
                 continue
             kind = "file_system" if axis.slug in ("guest_fs", "host_fs") else axis.slug
             kind = _SIZE if kind in SETTINGS and SETTINGS[kind].is_bytes else kind
             if pieces[other].has(kind):
-                beside[number] = other
+                value_of[number] = other
                 role = {"guest_fs": GUEST, "host_fs": HOST}.get(axis.slug, pieces[other].role)
                 names = tuple(name for name in pieces[other].names if axis.slug not in SETTINGS or name.kind == kind)
                 pieces[other] = replace(pieces[other], names=names, role=role)
                 break
-    return beside
+    return value_of
 
 
 def _next(pieces: Sequence[Piece], number: int, step: int, most: int) -> int | None:
-    """Return the next piece in this direction that says something, past at most so many that do not."""
+    """Return the next piece in this direction that is no filler, past at most `most` fillers that are words."""
     skipped = 0
     number += step
     while 0 <= number < len(pieces):
@@ -218,20 +222,20 @@ def _is_asked(pieces: Sequence[Piece], number: int) -> bool:
     return before is not None and pieces[before].has(ASK)
 
 
-def _is_placed(piece: Piece) -> bool:
-    """Tell whether guest and host are told apart for it: a file system, or the word for one."""
+def _has_role(piece: Piece) -> bool:
+    """Tell whether it can have the role guest or host: a file system, or the word for one."""
     axis = piece.of(_AXIS)
     return piece.has("file_system") or (axis is not None and axis.slug == "file_system")
 
 
-def _give_roles(pieces: list[Piece]) -> None:
-    """Say of file systems whether they are of guest or host: "A on B", "A guest", "on the host B"."""
+def _find_roles(pieces: list[Piece]) -> None:
+    """Set the roles of file systems, guest or host: "A on B", "A guest", "on the host B"."""
     markers = [number for number, piece in enumerate(pieces) if piece.has(GUEST) or piece.has(HOST)]
     for reach in (0, 5):
         for number in list(markers):
             role = GUEST if pieces[number].has(GUEST) else HOST
             for step in (-1, 1):
-                other = _next_placed(pieces, number, step, reach)
+                other = _next_file_system(pieces, number, step, reach)
                 if other is not None and not pieces[other].role:
                     pieces[other] = replace(pieces[other], role=role)
                     markers.remove(number)
@@ -247,11 +251,11 @@ def _give_roles(pieces: list[Piece]) -> None:
         if above is not None and (pieces[above].has(GUEST) or pieces[above].has(HOST)):
             above = _next(pieces, above, -1, most=1)
         if above is not None and below is not None:
-            _place_over(pieces, above, below, is_under=piece.has(UNDER))
+            _assign_roles(pieces, above, below, is_under=piece.has(UNDER))
 
 
-def _place_over(pieces: list[Piece], above: int, below: int, *, is_under: bool) -> None:
-    """Give roles to "A on B": A is of the guest, B of the host; "A under guests with B": A is of the host."""
+def _assign_roles(pieces: list[Piece], above: int, below: int, *, is_under: bool) -> None:
+    """Set the roles in "A on B" to guest and host, and in "A under guests with B" to host and guest."""
     over, under = pieces[above], pieces[below]
     if is_under and under.role == GUEST and over.has("file_system") and not over.role:
         pieces[above] = replace(over, role=HOST)
@@ -264,13 +268,13 @@ def _place_over(pieces: list[Piece], above: int, below: int, *, is_under: bool) 
         pieces[above] = replace(over, role=GUEST)
 
 
-def _next_placed(pieces: Sequence[Piece], number: int, step: int, reach: int) -> int | None:
+def _next_file_system(pieces: Sequence[Piece], number: int, step: int, reach: int) -> int | None:
     """Return the next file system within reach, past fillers and other names."""
     skipped = 0
     number += step
     while 0 <= number < len(pieces) and skipped <= reach:
         piece = pieces[number]
-        if _is_placed(piece):
+        if _has_role(piece):
             return number
         if piece.has(GUEST) or piece.has(HOST) or piece.words in "?!.":
             return None
@@ -285,11 +289,11 @@ def _next_placed(pieces: Sequence[Piece], number: int, step: int, reach: int) ->
 
 
 def _groups(pieces: list[Piece]) -> Iterator[Group]:
-    """Yield the lists with "or" whose members have a kind of name in common: "A, B or C"."""
+    """Yield lists with "or" whose members have a common kind of name: "A, B or C"."""
     segments, links = _segments(pieces)
     runs: list[tuple[str, int, int]] = []  # kind, first and last segment
     for number, link in enumerate(links):
-        kind = _in_common(pieces, segments[number], segments[number + 1]) if link == OR else ""
+        kind = _common_kind(pieces, segments[number], segments[number + 1]) if link == OR else ""
         if kind and runs and runs[-1][0] == kind and runs[-1][2] == number:
             runs[-1] = (kind, runs[-1][1], number + 1)
         elif kind:
@@ -308,7 +312,7 @@ def _has_any(pieces: Sequence[Piece], segment: Sequence[int], kinds: Sequence[st
 
 
 def _segments(pieces: list[Piece]) -> tuple[list[list[int]], list[str]]:
-    """Return the names between connectors, by their numbers, and what joins each to the next."""
+    """Return the numbers of names between connectors, and the connectors."""
     segments: list[list[int]] = [[]]
     links: list[str] = []
     link = ""
@@ -325,8 +329,8 @@ def _segments(pieces: list[Piece]) -> tuple[list[list[int]], list[str]]:
     return segments, links
 
 
-def _in_common(pieces: Sequence[Piece], one: Sequence[int], other: Sequence[int]) -> str:
-    """Return the kind of the nearest two different names of one kind on both sides of a connector; "" for none."""
+def _common_kind(pieces: Sequence[Piece], one: Sequence[int], other: Sequence[int]) -> str:
+    """Return the kind of the nearest different names of equal kind on both sides of a connector; "" for none."""
     best: tuple[int, int, str] | None = None
     for before, left in enumerate(reversed(one)):
         for after, right in enumerate(other):
@@ -342,8 +346,8 @@ def _in_common(pieces: Sequence[Piece], one: Sequence[int], other: Sequence[int]
     return PLACE if _has_any(pieces, one, _STORED) and _has_any(pieces, other, _STORED) else ""
 
 
-def _settled(piece: Piece, kind: str, *, is_named: bool) -> Piece:
-    """Return a piece with what it means here: of the kind of its alternatives, else the likeliest."""
+def _choose_meaning(piece: Piece, kind: str, *, is_named: bool) -> Piece:
+    """Return a piece with one meaning: that of the kind of its alternatives, else the likeliest."""
     if kind and (name := piece.of(kind)):
         return replace(piece, names=(name,))
     if is_named or not piece.names:

@@ -1,4 +1,4 @@
-"""The vocabulary of words.toml: grammar, the workloads that people name, what no source measured. No Django."""
+"""The vocabulary of words.toml: grammar, families of workloads, names that no source measured. No Django."""
 
 import tomllib
 from collections.abc import Iterator
@@ -12,15 +12,17 @@ from .lexicon import Name, fold
 
 OR, COMMA, ON, UNDER, GUEST, HOST = "or", "comma", "on", "under", "guest", "host"
 ASK, MACHINES = "ask", "machines"
-UNMEASURED = ""  # the slug of what people name and no source measured
+UNMEASURED = ""  # slug of names that no source measured
 
 VOCABULARY = tomllib.loads(Path(__file__).with_name("words.toml").read_text("utf-8"))
 
 
 @dataclass(frozen=True)
 class Family:
-    """A kind of workload that people name. stands : workloads of the catalogue that stand for it, the nearest first;
-    reason : why these do"""
+    """A kind of workload that people name.
+
+    stands : workloads of the catalogue that stand for it, nearest first; reason : why
+    """
 
     slug: str
     label: str
@@ -29,7 +31,7 @@ class Family:
 
 
 def phrases(text: str) -> tuple[str, ...]:
-    """Return phrases that stand between semicolons."""
+    """Split phrases at semicolons."""
     return tuple(text.split("; "))
 
 
@@ -37,7 +39,7 @@ FAMILIES = {
     slug: Family(slug, row["label"], phrases(row["stands"]), row["reason"])
     for slug, row in VOCABULARY["families"].items()
 }
-# A program to the families that it is asked about as, the likeliest first.
+# Program to the families of workloads that it may run, likeliest first.
 PRODUCTS = {
     product: tuple(families.split()) for families, names in VOCABULARY["products"].items() for product in phrases(names)
 }
@@ -49,7 +51,7 @@ ORDINARY = frozenset(map(fold, phrases(VOCABULARY["plain"]["ordinary"])))
 
 
 def grammar_and_topics() -> Iterator[tuple[str, Name]]:
-    """Yield phrases of grammar, and of pages that answer: read before the catalogue's names."""
+    """Yield phrases of grammar and topics, which take precedence over the catalogue's names."""
     for kind, words in VOCABULARY["grammar"].items():
         yield from ((phrase, Name(kind)) for phrase in phrases(words))
     for slug, row in VOCABULARY["topics"].items():
@@ -66,7 +68,7 @@ def families() -> Iterator[tuple[str, Name]]:
 
 
 def others() -> Iterator[tuple[str, Name]]:
-    """Yield what numbers are of, and what no source measured: read after the catalogue's names."""
+    """Yield metrics and unmeasured names, over which the catalogue's names take precedence."""
     for metric, words in VOCABULARY["metrics"].items():
         yield from ((phrase, Name("metric", metric, METRICS[metric].label)) for phrase in phrases(words))
     for kind, words in VOCABULARY["unmeasured"].items():

@@ -1,6 +1,6 @@
-"""Tell which known workloads a machine's disks are under.
+"""Detect which known workloads run on a machine, from the statistics of its disks.
 
-In: signatures, whose workload is known, and the minutes of observed machines (experiments.fleet). Out: hours of each
-machine, and their mix. `features` says what is compared, `classifier` learns, `evaluation` judges, `persistence` keeps
-models and hours. Begin with `persistence.detect` and `selectors`.
+The input is signatures, whose workload is known, and minutes of observed machines (experiments.fleet), the output
+detected hours of each machine and their mix. `features` computes what is compared, `classifier` learns, `evaluation`
+judges, `persistence` stores models and hours. Read `persistence.detect` and `selectors` first.
 """

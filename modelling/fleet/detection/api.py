@@ -16,7 +16,7 @@ from modelling.models import DetectionModel
 
 from . import selectors
 from .content import Mix, Report
-from .persistence import current
+from .persistence import current_model
 
 
 class DetectionModelSerializer(Fields):
@@ -54,7 +54,7 @@ class DetectionModelViewSet(OperatorViewSet):
     @extend_schema(operation_id="detection_model", tags=[TAG], responses=DetectionModelSerializer)
     def retrieve(self, request: Request) -> Response:
         """Return the newest model, and how good it is by runs left out."""
-        model = current()
+        model = current_model()
         content: dict[str, Any] = {"made_at": None, "signatures": 0, "why_not": selectors.NO_MODEL}
         content |= {"report": None, "sampled_report": None}
         if model is not None:

@@ -1,8 +1,8 @@
-"""Tell which known loads a disk's statistics are like: one, several that are not told apart, or none.
+"""Classify the statistics of a disk: as one known load, as several that cannot be distinguished, or as none.
 
-Conformal prediction by class (Vovk, Gammerman, Shafer 2005): a load is like a class where it is no odder, for that
-class, than LEFT_OUT of the class's own signatures are to its other runs. Odd is what is far from the class, or much
-farther from it than from another one, and of sampled loads also what reads more or less in a row.
+Class-conditional conformal prediction (Vovk, Gammerman, Shafer 2005): a load belongs to a class unless at most a
+share LEFT_OUT of the class's own signatures are as odd, each compared with the other runs of the class. Odd is far from
+the class, or much farther from it than from another class; of sampled loads also an unusual share of reads in a row.
 docs/models/detection.md, sections 3 and 4.
 """
 
@@ -14,25 +14,25 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
-METHOD = 4  # of the way from signatures to a model: another one, and models are made anew
-LEAST_SIGNATURES = 10  # of a class, and
-LEAST_RUNS = 4  # so many runs, for it to be foretold at all
-FOLDS = 20  # of runs, never of signatures of one run
-NEIGHBOURS = 2  # the distance is that to the second nearest run: one odd run draws nothing near
-LEFT_OUT = 0.1  # of a class's own signatures, by each of the two tests
+METHOD = 4  # version of the training; models are made again when it changes
+LEAST_SIGNATURES = 10  # signatures of a class, and
+LEAST_RUNS = 4  # so many runs of it, to be detected at all
+FOLDS = 20  # of cross-validation, by runs, so that signatures of one run stay together
+NEIGHBOURS = 2  # the distance is to the second nearest run, so that a single odd run attracts nothing
+LEFT_OUT = 0.1  # share of a class's own signatures that each of the two tests rejects
 Matrix = NDArray[np.float64]
 
 
 class TooFewError(ValueError):
-    """There is no model with so few signatures; the text says of what."""
+    """There are too few signatures for a model; the text says of which workloads."""
 
 
 @dataclass(frozen=True)
 class Training:
-    """Known loads, none of them idle or cached.
+    """Signatures to learn from, none of them idle or cached.
 
-    groups : the run that each belongs to
-    following : features.following of each, nan where it was not sampled; None: none was
+    groups : run of each
+    following : features.following of each, nan where not sampled; None: none was sampled
     """
 
     features: Matrix
@@ -44,7 +44,7 @@ class Training:
     def classes(self) -> list[str]:
         return sorted(set(self.classes_of))
 
-    def chosen(self, rows: NDArray[np.bool_] | NDArray[np.intp]) -> "Training":
+    def select(self, rows: NDArray[np.bool_] | NDArray[np.intp]) -> "Training":
         at = np.arange(len(self.classes_of))[rows]
         return Training(
             self.features[at],
@@ -54,10 +54,10 @@ class Training:
         )
 
 
-def with_enough(training: Training, workloads: tuple[str, ...]) -> Training:
-    """Leave out loads with too few signatures. Raises TooFewError where fewer than two of the workloads are left."""
+def keep_frequent_classes(training: Training, workloads: tuple[str, ...]) -> Training:
+    """Return the signatures of classes with enough of them. Raises TooFewError if fewer than two workloads have."""
     counts = _counts(training)
-    kept = _known_enough(training)
+    kept = _frequent_classes(training)
     if len(set(kept) & set(workloads)) < 2:
         short = ", ".join(
             f"{name} {signatures} of {runs} runs" for name, (signatures, runs) in counts.items() if name in workloads
@@ -66,11 +66,11 @@ def with_enough(training: Training, workloads: tuple[str, ...]) -> Training:
             f"At least two workloads with {LEAST_SIGNATURES} signatures of {LEAST_RUNS} runs each are needed; "
             f"there are {short or 'none'}."
         )
-    return training.chosen(np.isin(training.classes_of, kept))
+    return training.select(np.isin(training.classes_of, kept))
 
 
 def _counts(training: Training) -> dict[str, tuple[int, int]]:
-    """Return class to how many signatures and runs there are of it."""
+    """Return class to its numbers of signatures and runs."""
     return {
         name: (
             training.classes_of.count(name),
@@ -80,7 +80,7 @@ def _counts(training: Training) -> dict[str, tuple[int, int]]:
     }
 
 
-def _known_enough(training: Training) -> list[str]:
+def _frequent_classes(training: Training) -> list[str]:
     return [
         name
         for name, (signatures, runs) in _counts(training).items()
@@ -92,9 +92,9 @@ def _known_enough(training: Training) -> list[str]:
 class Classifier:
     """A fitted model.
 
-    catalogue : the workloads; other classes are loads that are none
-    sureness : workload to the probability that it ran where it alone is told
-    sampled_sureness : the same for loads that were sampled
+    catalogue : the workloads; other classes are loads outside the catalogue
+    sureness : workload to the probability that it ran if it alone is detected
+    sampled_sureness : the same for sampled loads
     """
 
     training: Training
@@ -112,14 +112,11 @@ class Classifier:
         return [name for name in self.classes if name in self.catalogue]
 
     def is_workload(self, classes: Sequence[str]) -> bool:
-        """Tell whether these are one class alone, and that a workload."""
+        """Tell whether these are one class, and it is a workload."""
         return len(classes) == 1 and classes[0] in self.catalogue
 
     def sets(self, features: Matrix, following: Matrix | None = None) -> list[tuple[str, ...]]:
-        """Return the classes that each row is like.
-
-        following : as in Training, of the rows
-        """
+        """Return the classes of each row. following : of the rows, as in Training"""
         like = self._sets_by_counters(features)
         if following is None:
             return like
@@ -127,7 +124,7 @@ class Classifier:
         return [tuple(name for name in names if name not in odd_for) for names, odd_for in zip(like, odd, strict=True)]
 
     def _odd_in_following(self, following: Matrix) -> list[set[str]]:
-        """Return for each row the classes of which too few signatures read as much in a row; none where not sampled."""
+        """Return for each row the classes that its share of reads in a row rules out; none where not sampled."""
         odd: list[set[str]] = [set() for _ in following]
         at = np.flatnonzero(~np.isnan(following))
         for name, (sampled, own) in self._sampled_classes.items() if len(at) else ():
@@ -138,14 +135,14 @@ class Classifier:
 
     @cached_property
     def _sampled_classes(self) -> dict[str, tuple[Training, Matrix]]:
-        """Return class, where it was sampled enough, to its samples and how odd each is to its other runs; in order."""
+        """Return each class with enough samples, with these and their sorted oddness to its other runs."""
         following = self.training.following
         if following is None:
             return {}
-        sampled = self.training.chosen(~np.isnan(following))
+        sampled = self.training.select(~np.isnan(following))
         classes = {}
-        for name in _known_enough(sampled):
-            of_class = sampled.chosen(np.array(sampled.classes_of) == name)
+        for name in _frequent_classes(sampled):
+            of_class = sampled.select(np.array(sampled.classes_of) == name)
             assert of_class.following is not None
             alone = Training(of_class.following[:, None], of_class.classes_of, of_class.groups)
             classes[name] = alone, np.sort(distances(alone.features, alone, alone.groups)[:, 0])
@@ -163,7 +160,7 @@ class Classifier:
 
     @cached_property
     def _own_oddness(self) -> tuple[list[Matrix], list[Matrix]]:
-        """Return how odd each class's own signatures are to its other runs, by both tests; in order."""
+        """Return the sorted oddness of each class's own signatures to its other runs, by both tests."""
         ran = np.array(self.training.classes_of)
         odd = _oddness(distances(self.training.features, self.training, self.training.groups))
         far, ratio = (
@@ -172,14 +169,14 @@ class Classifier:
         return far, ratio
 
     def without(self, rows: NDArray[np.bool_]) -> "Classifier":
-        """Return the model that had not seen these rows."""
-        return Classifier(self.training.chosen(~rows), self.catalogue)
+        """Return the model trained without these rows."""
+        return Classifier(self.training.select(~rows), self.catalogue)
 
 
 def distances(features: Matrix, training: Training, groups: Sequence[str] = ()) -> Matrix:
-    """Return the distances of each row to each class: to the NEIGHBOURS-th nearest of its runs.
+    """Return the distance of each row to each class: to the NEIGHBOURS-th nearest of its runs.
 
-    groups : the run of each row, which does not count for it
+    groups : the run of each row, to which its distance is not measured
     """
     known = cdist(features, training.features)
     if groups:
@@ -193,33 +190,33 @@ def distances(features: Matrix, training: Training, groups: Sequence[str] = ()) 
 
 
 def _oddness(apart: Matrix) -> tuple[Matrix, Matrix]:
-    """Return how odd each row is for each class: its distance, and that for each of the nearest other class's."""
+    """Return the oddness of each row for each class: its distance, and its ratio to that of the nearest other class."""
     columns = range(apart.shape[1])
     others = np.array([np.delete(apart, column, axis=1).min(axis=1, initial=np.inf) for column in columns]).T
     return apart, apart / np.maximum(others, _LEAST_DISTANCE)
 
 
 def _p_values(own: Sequence[Matrix], odd: Matrix) -> Matrix:
-    """Return for each row and class the share of the class's own, with this one, that are as odd."""
+    """Return for each row and class the share of the class's own signatures and the row that are at least as odd."""
     as_odd = [len(known) - np.searchsorted(known, odd[:, column]) for column, known in enumerate(own)]
     return np.array([(1 + number) / (1 + len(known)) for number, known in zip(as_odd, own, strict=True)]).T
 
 
-_LEAST_DISTANCE = 1e-9  # of signatures that are equal
+_LEAST_DISTANCE = 1e-9  # distance of equal signatures, instead of 0
 
 
 def fit(training: Training, workloads: tuple[str, ...]) -> Classifier:
-    """Fit to all, and learn from runs and classes left out how sure it is. Raises TooFewError.
+    """Fit a model to all signatures, and its sureness by cross-validation. Raises TooFewError.
 
-    Deterministic: the same signatures make the same model.
+    It is deterministic: the same signatures make the same model.
     """
-    training = with_enough(training, workloads)
+    training = keep_frequent_classes(training, workloads)
     model = Classifier(training, workloads)
     return Classifier(training, workloads, sureness(model), sureness(model, sampled=True))
 
 
 def folds(training: Training) -> list[NDArray[np.bool_]]:
-    """Return the rows to foretell by the others, fold by fold; no run is divided, classes are spread over all."""
+    """Return the rows of each fold; runs are not divided, and classes are spread over all folds."""
     class_of = dict(zip(training.groups, training.classes_of, strict=True))
     shuffled = np.random.default_rng(0).permutation(sorted(class_of)).tolist()
     dealt = {run: place % FOLDS for place, run in enumerate(sorted(shuffled, key=class_of.__getitem__))}
@@ -228,12 +225,12 @@ def folds(training: Training) -> list[NDArray[np.bool_]]:
 
 
 def sureness(model: Classifier, *, sampled: bool = False) -> dict[str, float]:
-    """Return how often each workload ran where it alone was told, if half of all minutes are of workloads.
+    """Return how often each workload ran if it alone is detected, assuming half of all minutes are of workloads.
 
-    The workloads share one half and are foretold by models of the other runs; the other half are loads not known, and
-    each class stands for one, foretold by a model of the other classes. Of one more kind half is taken to be told so.
+    The workloads share one half, and are detected by models of the other runs. The other half are unknown loads: each
+    class stands for one, detected by a model of the other classes; of one further kind half is taken to be detected.
 
-    sampled : of loads that were sampled, which alone are judged then; of no workload where not all were
+    sampled : judge sampled loads alone; empty unless there are some of every workload
     """
     ran = np.array(model.training.classes_of)
     judged = np.ones(len(ran), dtype=bool)
@@ -246,24 +243,24 @@ def sureness(model: Classifier, *, sampled: bool = False) -> dict[str, float]:
     hits, misses, foreign = (dict.fromkeys(model.workloads, 0.0) for _ in range(3))
     share = {name: 1 / int((judged & (ran == name)).sum()) for name in classes}
     for rows in folds(model.training):
-        for name, detected in _alone(model, rows, judged, sampled):
+        for name, detected in _detect_alone(model, rows, judged, sampled):
             if name in model.catalogue:
                 (hits if detected == name else misses)[detected] += share[name] / len(model.workloads)
     for kind in classes:
-        for name, detected in _alone(model, ran == kind, judged, sampled):
+        for name, detected in _detect_alone(model, ran == kind, judged, sampled):
             foreign[detected] += share[name]
     unknown = {name: (detected + 0.5) / (len(classes) + 1) for name, detected in foreign.items()}
     return {name: hits[name] / (hits[name] + misses[name] + unknown[name]) for name in model.workloads}
 
 
-def _alone(
+def _detect_alone(
     model: Classifier, rows: NDArray[np.bool_], judged: NDArray[np.bool_], sampled: bool
 ) -> Iterator[tuple[str, str]]:
-    """Yield what ran and which workload alone is told, of the judged rows for which one is, by a model without `rows`.
+    """Yield class and detected workload of the judged rows for which one alone is detected by a model without `rows`.
 
-    sampled : the model may use what was sampled
+    sampled : use the samples, too
     """
-    judged_rows = model.training.chosen(rows & judged)
+    judged_rows = model.training.select(rows & judged)
     if not judged_rows.classes_of:
         return
     like = model.without(rows).sets(judged_rows.features, judged_rows.following if sampled else None)

@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated
 
-IDLE, UNLIKE = "idle", "unlike"  # what may be said beside a class
-OR = " or "  # between classes that are not told apart
-HELD_BACK = ":"  # in "flushed-database:pgbench", which judges what is said of a database, and teaches nothing
+IDLE, UNLIKE = "idle", "unlike"  # results other than classes
+OR = " or "  # between classes that cannot be distinguished
+HELD_BACK = ":"  # in "flushed-database:pgbench", a program of the class for tests, not for training
 
-# Classes of loads that are no workload of the catalogue, and how they are called. Nothing is planned for them.
+# Classes of loads outside the catalogue, with their names. Plans ignore them.
 OTHERS = {
     "flushed-database": "a database that reads and flushes",
     "log": "small writes, each flushed",

@@ -1,4 +1,4 @@
-"""Evaluate a model: by runs left out, by classes left out, and by programs that were held back.
+"""Evaluate a model by cross-validation over runs and classes, and by programs that were held back.
 
 docs/models/detection.md, section 7.
 """
@@ -24,7 +24,7 @@ _BINS = (0.0, 0.5, 0.7, 0.8, 0.9, 0.95, 1.0)
 
 
 class Load(Protocol):
-    """A load to be told: a signature, or what was watched of a machine."""
+    """A load to classify: a signature, or minutes of a machine."""
 
     @property
     def counts(self) -> Counts: ...
@@ -35,7 +35,7 @@ class Load(Protocol):
 
 @dataclass(frozen=True)
 class Known:
-    """A signature: what ran, in which run, what the disk did, and where its requests began if they were sampled."""
+    """A signature: workload and run, the counters of the disk, and offsets of its requests if they were sampled."""
 
     workload: str
     run: str
@@ -49,7 +49,7 @@ class Known:
 
 
 def whole_runs(signatures: Iterable[Known]) -> list[Known]:
-    """Join the signatures of one workload in one run: about a minute of statistics, as a machine is judged by."""
+    """Join the signatures of one workload in one run: about a minute, as for minutes of a machine."""
     of_run: dict[tuple[str, str], list[Known]] = {}
     for signature in signatures:
         of_run.setdefault((signature.run, signature.workload), []).append(signature)
@@ -66,8 +66,8 @@ def whole_runs(signatures: Iterable[Known]) -> list[Known]:
 
 
 def training_of(signatures: Sequence[Known], workloads: tuple[str, ...]) -> Training:
-    """Return what teaches: signatures and whole runs of known classes, without the idle and the cached workloads."""
-    teaching = [
+    """Return signatures and whole runs of known classes, without idle ones and cached workloads."""
+    learnt_from = [
         signature
         for signature in (*signatures, *whole_runs(signatures))
         if (signature.workload in OTHERS or signature.workload in workloads)
@@ -75,10 +75,10 @@ def training_of(signatures: Sequence[Known], workloads: tuple[str, ...]) -> Trai
         and not (signature.workload in workloads and is_cached(signature.counts))
     ]
     return Training(
-        matrix([signature.counts for signature in teaching]),
-        tuple(signature.workload for signature in teaching),
-        tuple(signature.run for signature in teaching),
-        _following(teaching),
+        matrix([signature.counts for signature in learnt_from]),
+        tuple(signature.workload for signature in learnt_from),
+        tuple(signature.run for signature in learnt_from),
+        _following(learnt_from),
     )
 
 
@@ -91,9 +91,9 @@ def is_sampled(load: Load) -> bool:
 
 
 def sets(model: Classifier, loads: Sequence[Load], *, with_samples: bool = True) -> list[tuple[str, ...]]:
-    """Return the classes that each load is like, none of them idle; a cached one is never told as a workload alone.
+    """Return the classes of each load, none of which may be idle; a cached load is never a workload alone.
 
-    with_samples : use where requests began, of those that were sampled
+    with_samples : use the offsets of requests where they were sampled
     """
     if not loads:
         return []
@@ -104,18 +104,17 @@ def sets(model: Classifier, loads: Sequence[Load], *, with_samples: bool = True)
     ]
 
 
-def said(model: Classifier, signature: Known, *, with_samples: bool = True) -> str:
-    """Return the class that a load is like, several joined by `OR`, or that it is idle, or unlike anything known."""
+def describe_load(model: Classifier, signature: Known, *, with_samples: bool = True) -> str:
+    """Return the class of a load, several joined by OR, IDLE or UNLIKE."""
     if signature.is_idle:
         return IDLE
     return OR.join(sets(model, [signature], with_samples=with_samples)[0]) or UNLIKE
 
 
 def model_of(signatures: Sequence[Known], workloads: Sequence[str]) -> tuple[Classifier, Report]:
-    """Return a model of the signatures, and how good it is by counters alone.
+    """Return a model of the signatures, and its report by counters alone. Raises classifier.TooFewError.
 
     workloads : of the catalogue; of other loads only OTHERS are learnt
-    Raises classifier.TooFewError where fewer than two of the workloads have enough.
     """
     catalogue = tuple(workloads)
     model = fit(training_of(signatures, catalogue), catalogue)
@@ -123,7 +122,7 @@ def model_of(signatures: Sequence[Known], workloads: Sequence[str]) -> tuple[Cla
 
 
 def sampled_report(model: Classifier, signatures: Sequence[Known]) -> Report | None:
-    """Return how good a model is where requests were sampled, by those signatures; None where too few are."""
+    """Return the report of a model on the signatures with samples; None where there are too few."""
     sampled = [signature for signature in signatures if not signature.is_idle and is_sampled(signature)]
     return _report(model, sampled, with_samples=True) if model.sampled_sureness else None
 
@@ -131,19 +130,19 @@ def sampled_report(model: Classifier, signatures: Sequence[Known]) -> Report | N
 def _report(model: Classifier, signatures: Sequence[Known], *, with_samples: bool) -> Report:
     catalogue, sureness = model.catalogue, model.sampled_sureness if with_samples else model.sureness
 
-    def says(by: Classifier, signature: Known) -> tuple[str, str]:
-        return signature.workload, said(by, signature, with_samples=with_samples)
+    def describe(by: Classifier, signature: Known) -> tuple[str, str]:
+        return signature.workload, describe_load(by, signature, with_samples=with_samples)
 
     runs = whole_runs(signatures)
     known = [signature for signature in signatures if signature.workload in model.classes]
     known_runs = [signature for signature in runs if signature.workload in model.classes]
     without_run = _without_run(model)
     without_class = {name: model.without(np.array(model.training.classes_of) == name) for name in model.classes}
-    alone = [says(without_run.get(signature.run, model), signature) for signature in known]
-    joined = [says(without_run.get(signature.run, model), signature) for signature in known_runs]
-    foreign = [says(without_class[signature.workload], signature) for signature in known_runs]
+    alone = [describe(without_run.get(signature.run, model), signature) for signature in known]
+    joined = [describe(without_run.get(signature.run, model), signature) for signature in known_runs]
+    foreign = [describe(without_class[signature.workload], signature) for signature in known_runs]
     held = [signature for signature in runs if HELD_BACK in signature.workload]
-    held_back = [says(model, signature) for signature in held]
+    held_back = [describe(model, signature) for signature in held]
     judged = [
         (pair, signature)
         for pair, signature in (*zip(joined, known_runs, strict=True), *zip(held_back, held, strict=True))
@@ -152,13 +151,13 @@ def _report(model: Classifier, signatures: Sequence[Known], *, with_samples: boo
     return Report(
         workloads=model.workloads,
         others=[name for name in model.classes if name not in catalogue],
-        signatures=_counted(signature.workload for signature in known),
-        runs=_counted(signature.workload for signature in known_runs),
-        too_few=_counted(
+        signatures=_count(signature.workload for signature in known),
+        runs=_count(signature.workload for signature in known_runs),
+        too_few=_count(
             signature.workload for signature in signatures if signature.workload in catalogue and signature not in known
         ),
-        idle=_counted(signature.workload for signature in known if signature.is_idle),
-        cached=_counted(
+        idle=_count(signature.workload for signature in known if signature.is_idle),
+        cached=_count(
             signature.workload
             for signature in known
             if signature.workload in catalogue and not signature.is_idle and is_cached(signature.counts)
@@ -181,7 +180,7 @@ def _report(model: Classifier, signatures: Sequence[Known], *, with_samples: boo
 
 
 def _without_run(model: Classifier) -> dict[str, Classifier]:
-    """Return by each run a model that had not seen it."""
+    """Return run to a model trained without it."""
     models: dict[str, Classifier] = {}
     for rows in folds(model.training):
         models |= dict.fromkeys(np.array(model.training.groups)[rows], model.without(rows))
@@ -197,7 +196,7 @@ def _is_right(ran: str, name: str) -> bool:
 
 
 def confusion(pairs: Iterable[tuple[str, str]]) -> dict[str, dict[str, int]]:
-    """Count for each load that ran how often each was said."""
+    """Count for each load that ran how often each result was given. pairs : what ran, and the result"""
     counts: dict[str, Counter[str]] = {}
     for ran, name in pairs:
         counts.setdefault(ran, Counter())[name] += 1
@@ -205,7 +204,7 @@ def confusion(pairs: Iterable[tuple[str, str]]) -> dict[str, dict[str, int]]:
 
 
 def calibration(sureness: Mapping[str, float], pairs: Iterable[tuple[str, str]]) -> list[Bin]:
-    """Compare how sure the model says it is with hits, where one workload alone was told. Empty bins are left out."""
+    """Compare stated sureness with the share of hits, where one workload alone was detected, without empty bins."""
     detected = [(sureness[name], _is_right(ran, name)) for ran, name in pairs if name in sureness]
     bins = []
     for low, high in pairwise(_BINS):
@@ -221,5 +220,5 @@ def _share(values: Iterable[bool]) -> float | None:
     return sum(counted) / len(counted) if counted else None
 
 
-def _counted(names: Iterable[str]) -> dict[str, int]:
+def _count(names: Iterable[str]) -> dict[str, int]:
     return dict(sorted(Counter(names).items()))

@@ -1,6 +1,6 @@
-"""Compute what is compared of two disks' statistics: shares and sizes, which a larger or faster machine has alike.
+"""Compute the features of a disk's statistics: shares and sizes, which do not depend on the speed of the machine.
 
-Rates and times are left out: they say more of the machine and what it lies on than of its load.
+Rates and times are left out: they tell more about the machine and its storage than about its load.
 docs/models/detection.md, sections 1 and 2.
 """
 
@@ -15,12 +15,12 @@ from experiments.laboratory.transport.counters import Counts
 from experiments.laboratory.transport.offsets import Offsets
 
 IDLE_REQUESTS = 2.0  # reads and writes a second, below which a disk is idle
-_ONE_SIDED = 50.0  # reads for each write, or writes for each read: what is more is all the same
-_UNFLUSHED = 0.01  # flushes for each write: what is fewer is all the same
-_FEW = 0.1  # of the requests: the size of so few of a kind counts half
-_MIDDLE = log(16)  # KiB, the size where there is nothing that has one
+_ONE_SIDED = 50.0  # reads per write, or writes per read, at which the ratio is capped
+_UNFLUSHED = 0.01  # flushes per write, the least that is distinguished
+_FEW = 0.1  # share of the requests at which the size of a kind has half its weight
+_MIDDLE = log(16)  # ln KiB, the size where there are no requests
 _KIB = 1024
-_LEAST_SAMPLED = 20  # requests, for a sample to say where they begin
+_LEAST_SAMPLED = 20  # sampled requests, for the share of reads in a row to be used
 
 
 @dataclass(frozen=True)
@@ -42,12 +42,12 @@ def is_idle(counts: Counts, seconds: float) -> bool:
 
 
 def is_cached(counts: Counts) -> bool:
-    """Tell whether memory hides a side of the load: hardly any of its reads, or none of its writes, reach the disk."""
+    """Tell whether caches hide a part of the load: hardly any reads, or no writes, reach the disk."""
     return counts.reads * _ONE_SIDED < counts.writes or not counts.writes
 
 
 def vector(counts: Counts) -> list[float]:
-    """Return the FEATURES of what a disk did, in their order. Raises ValueError where it neither read nor wrote."""
+    """Return the FEATURES of a disk, in their order. Raises ValueError where it neither read nor wrote."""
     requests = counts.reads + counts.writes
     if not requests:
         raise ValueError("nothing was read or written: there is nothing to compare")
@@ -63,14 +63,14 @@ def vector(counts: Counts) -> list[float]:
 
 
 def matrix(all_counts: Sequence[Counts]) -> NDArray[np.float64]:
-    """Return a row for each. Raises as `vector`."""
+    """Return the features, (N, len(FEATURES)). Raises as `vector`."""
     return np.array([vector(counts) for counts in all_counts], dtype=float).reshape(len(all_counts), len(FEATURES))
 
 
 def following(counts: Counts, offsets: Offsets | None) -> float:
-    """Return the share of reads that follow on, drawn to 0 where few requests are reads; nan where it is not known.
+    """Return the share of reads that continue the one before, shrunk to 0 where few requests are reads; nan: unknown.
 
-    counts : that not only flushed
+    counts : with reads or writes
     """
     if offsets is None or offsets.sampled_reads + offsets.sampled_writes < _LEAST_SAMPLED:
         return nan

@@ -1,6 +1,6 @@
-"""Models made from signatures, and what they say of observed machines hour by hour: kept, and brought up to date.
+"""Train models from signatures, detect the load of observed machines hour by hour, and store both.
 
-A model is kept as the numbers it was fitted to, and fitted again from them where it is used: nothing is unpickled.
+A model is stored as its training data, and fitted again where it is used, so that nothing has to be unpickled.
 """
 
 import hashlib
@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 from django.conf import settings
-from django.db.models import Count, Max, Q
+from django.db.models import Max, Q
 from django.utils.timezone import now
 
 from experiments.fleet import selectors as observation
@@ -45,7 +45,7 @@ HOUR = timedelta(hours=1)
 
 
 def signatures() -> list[Known]:
-    """Return the signatures that detection may learn from: those of finished runs, and those that come with KDB."""
+    """Return the signatures to learn from: those of finished runs, and those that come with KDB."""
     rows = Signature.objects.filter(Q(run=None) | Q(run__state=CampaignRun.State.DONE)).order_by("pk")
     return [
         Known(
@@ -59,13 +59,13 @@ def signatures() -> list[Known]:
     ]
 
 
-def current() -> DetectionModel | None:
-    """Return the newest model; None before the first was made."""
+def current_model() -> DetectionModel | None:
+    """Return the newest model; None before the first."""
     return DetectionModel.objects.filter(method=METHOD).order_by("-made_at", "-pk").first()
 
 
 def train() -> DetectionModel:
-    """Make a model of the current signatures, unless there is one already. Safe to call again."""
+    """Train a model on the current signatures, unless there is one already. Safe to call again."""
     known = signatures()
     text = json.dumps(
         [
@@ -77,10 +77,10 @@ def train() -> DetectionModel:
         ]
     )
     digest = hashlib.sha256(text.encode()).hexdigest()
-    there = DetectionModel.objects.filter(method=METHOD, digest=digest).first()
-    if there is not None:
-        DetectionModel.objects.filter(pk=there.pk).update(made_at=now())
-        return there
+    existing = DetectionModel.objects.filter(method=METHOD, digest=digest).first()
+    if existing is not None:
+        DetectionModel.objects.filter(pk=existing.pk).update(made_at=now())
+        return existing
     workloads = list(visible.entries(Workload).values_list("slug", flat=True))
     fields: dict[str, Any] = {"why_not": "", "training": {}, "report": {}}
     try:
@@ -90,16 +90,16 @@ def train() -> DetectionModel:
         fields |= {"sampled_report": asdict(sampled) if sampled else {}}
     except TooFewError as error:
         fields["why_not"] = str(error)
-    made, _ = DetectionModel.objects.get_or_create(
+    newest, _ = DetectionModel.objects.get_or_create(
         method=METHOD, digest=digest, defaults={"signatures": len(known), **fields}
     )
-    _forget_old_models(made)
-    logger.info("trained detection model=%s signatures=%s why_not=%r", made.pk, len(known), made.why_not)
-    return made
+    _delete_old_models(newest)
+    logger.info("trained detection model=%s signatures=%s why_not=%r", newest.pk, len(known), newest.why_not)
+    return newest
 
 
-def _forget_old_models(newest: DetectionModel) -> None:
-    """Delete the older models that no detected hour rests on."""
+def _delete_old_models(newest: DetectionModel) -> None:
+    """Delete older models that no detected hour refers to."""
     used = DetectedHour.objects.values("model")
     DetectionModel.objects.exclude(pk=newest.pk).exclude(pk__in=used).delete()
 
@@ -120,18 +120,18 @@ def as_json(model: Classifier) -> dict[str, Any]:
     }
 
 
-def classifier(kept: DetectionModel) -> Classifier | None:
-    """Return the model, fitted again; None where there were too few signatures for one."""
-    return None if kept.why_not else _fitted_again(kept.pk, kept.digest)
+def classifier(stored: DetectionModel) -> Classifier | None:
+    """Return the fitted model; None where there were too few signatures for one."""
+    return None if stored.why_not else _load_classifier(stored.pk, stored.digest)
 
 
 @lru_cache(maxsize=2)
-def _fitted_again(pk: int, digest: str) -> Classifier:
-    """Fit a kept model again. digest : so that another database's model with this key is another one"""
-    kept = DetectionModel.objects.get(pk=pk, digest=digest).training
-    following = np.array(kept["following"], dtype=float)  # nan for None
-    training = Training(np.array(kept["rows"]), tuple(kept["classes"]), tuple(kept["runs"]), following)
-    return Classifier(training, tuple(kept["told"]), kept["sureness"], kept["sampled_sureness"])
+def _load_classifier(pk: int, digest: str) -> Classifier:
+    """Fit a stored model, cached. digest : tells models of different databases with one key apart"""
+    stored = DetectionModel.objects.get(pk=pk, digest=digest).training
+    following = np.array(stored["following"], dtype=float)  # nan for None
+    training = Training(np.array(stored["rows"]), tuple(stored["classes"]), tuple(stored["runs"]), following)
+    return Classifier(training, tuple(stored["told"]), stored["sureness"], stored["sampled_sureness"])
 
 
 # Hours
@@ -148,22 +148,22 @@ class _Hour:
 
 
 def detect() -> None:
-    """Detect what each hour with new minutes was like; every kept hour, if the model has changed."""
-    kept = current()
-    model = classifier(kept) if kept is not None else None
-    if kept is None or model is None:
+    """Detect the load of each hour with new minutes; of every stored hour, if the model has changed."""
+    stored = current_model()
+    model = classifier(stored) if stored is not None else None
+    if stored is None or model is None:
         return
-    by_now = DetectedHour.objects.filter(model=kept).aggregate(at=Max("starts_at"))["at"]
+    latest = DetectedHour.objects.filter(model=stored).aggregate(at=Max("starts_at"))["at"]
     minutes = DiskStatistics.objects.filter(span="minute")
-    if by_now is not None:
-        minutes = minutes.filter(starts_at__gte=by_now - HOUR)  # whose last minutes may have come late
+    if latest is not None:
+        minutes = minutes.filter(starts_at__gte=latest - HOUR)  # minutes of the hour before may have arrived late
     by_hour: dict[tuple[int, datetime], dict[datetime, DiskActivity]] = defaultdict(dict)
     for machine, starts_at, watched in observation.activity_of_machines(minutes):
         by_hour[machine, starts_at.replace(minute=0)][starts_at] = watched
     hours = {key: hour_of(model, list(parts.values())) for key, parts in by_hour.items()}
     DetectedHour.objects.bulk_create(
         [
-            DetectedHour(machine_id=machine, starts_at=starts_at, model=kept, **asdict(hour))
+            DetectedHour(machine_id=machine, starts_at=starts_at, model=stored, **asdict(hour))
             for (machine, starts_at), hour in hours.items()
         ],
         update_conflicts=True,
@@ -176,7 +176,7 @@ def detect() -> None:
 
 
 def hour_of(model: Classifier, minutes: Iterable[DiskActivity]) -> _Hour:
-    """Sum up what minutes were like, each by itself."""
+    """Classify each minute, and add up the results."""
     hour = _Hour()
     working = []
     for minute in minutes:
@@ -198,11 +198,11 @@ def hour_of(model: Classifier, minutes: Iterable[DiskActivity]) -> _Hour:
     return hour
 
 
-# When
+# Jobs
 
 
 def enqueue_due_jobs() -> None:
-    """Ask, at each tick, for a model where there are new signatures and for hours where there are new minutes."""
+    """Enqueue training if there are new signatures, and detection if there are new minutes. Called on every tick."""
     since = now() - EVERY
     recent = set(
         Job.objects.filter(kind__in=[TRAIN_JOB, DETECT_JOB], created_at__gt=since).values_list("kind", flat=True)
@@ -217,6 +217,6 @@ def enqueue_due_jobs() -> None:
 
 def _is_behind() -> bool:
     """Tell whether signatures came or went since the newest model."""
-    there = Signature.objects.filter(Q(run=None) | Q(run__state=CampaignRun.State.DONE)).aggregate(number=Count("pk"))
-    made = current()
-    return bool(there["number"]) if made is None else made.signatures != there["number"]
+    number = Signature.objects.filter(Q(run=None) | Q(run__state=CampaignRun.State.DONE)).count()
+    newest = current_model()
+    return number > 0 if newest is None else newest.signatures != number

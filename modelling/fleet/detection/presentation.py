@@ -1,4 +1,4 @@
-"""Lay out what is observed and detected for a reader. No queries."""
+"""Prepare observed loads and detection results for pages. No queries."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -20,22 +20,22 @@ _WORDS = {IDLE: "idle", UNLIKE: "unlike anything known", "none": "no class", **O
 
 @dataclass(frozen=True)
 class MixWords:
-    """A mix in words, and where an answer under it stands; address is empty where there is none."""
+    """A mix in words. address : of the answer for it, or empty"""
 
     text: str
     note: str
     address: str
 
 
-def mix_words(mix: Mix | None, names: Mapping[str, str], hypervisor: str, machine_fs: str) -> MixWords:
-    """Put a mix into words. names : workload to its name; hypervisor, machine_fs : slugs of the catalogue, or empty"""
+def describe_mix(mix: Mix | None, names: Mapping[str, str], hypervisor: str, machine_fs: str) -> MixWords:
+    """Write a mix in words. names : workload to its name; hypervisor, machine_fs : slugs of the catalogue, or empty"""
     if mix is None:
         return MixWords("not told yet", "", "")
-    beside = [f"{mix.minutes} minutes watched", f"{percent(mix.idle)} idle"]
-    beside.append(f"{percent(mix.unlike)} unlike anything known")
+    details = [f"{mix.minutes} minutes watched", f"{percent(mix.idle)} idle"]
+    details.append(f"{percent(mix.unlike)} unlike anything known")
     others = sorted(mix.others.items(), key=lambda other: -other[1])
-    beside += [f"{percent(share)} {said_words(name, names)}" for name, share in others]
-    watched = ", ".join(beside)
+    details += [f"{percent(share)} {describe_class(name, names)}" for name, share in others]
+    watched = ", ".join(details)
     if mix.why_not:
         return MixWords("not known", f"{mix.why_not} {watched}.", "")
     likely = sorted(mix.shares.items(), key=lambda share: -share[1])
@@ -47,22 +47,22 @@ def mix_words(mix: Mix | None, names: Mapping[str, str], hypervisor: str, machin
     return MixWords(text, f"{percent(mix.probability)} sure on average; {watched}.{unplanned}", address)
 
 
-def said_words(detected: str, names: Mapping[str, str]) -> str:
-    """Name what was said of a load: a class, or several that are not told apart."""
+def describe_class(detected: str, names: Mapping[str, str]) -> str:
+    """Name a class, or several that cannot be distinguished."""
     classes = [names.get(name, _WORDS.get(name, name)) for name in detected.split(OR)]
     return OR.join(classes) + (" (not told apart)" if len(classes) > 1 else "")
 
 
 @dataclass(frozen=True)
 class Curves:
-    """The loads of a machine's disks over time, as charts and as the rows of a table."""
+    """The load of a machine's disks over time, as charts and as rows of a table."""
 
     charts: list[Chart]
     rows: list[tuple[str, Any]]
 
 
 def curves(span: str, sums: Sequence[tuple[datetime, DiskActivity]]) -> Curves:
-    """Draw the curves of a machine. sums : in order; the latest SHOWN are shown"""
+    """Make the curves of a machine. sums : by time; the latest SHOWN are used"""
     shown = [(f"{starts_at:{SPANS[span]}}", mean_load([activity])) for starts_at, activity in sums[-SHOWN[span] :]]
     throughput = {"read": "read_mib", "written": "write_mib"}
     requests = {"reads": "reads", "writes": "writes", "flushes": "flushes"}
@@ -104,7 +104,7 @@ def _chart(name: str, unit: str, title: str, series: Mapping[str, str], shown: S
 
 @dataclass(frozen=True)
 class ConfusionTable:
-    """A confusion. columns: what was said; rows: what ran, how often each was said, and the share that was right."""
+    """A confusion matrix. columns : results; rows : what ran, how often each result was given, and the share of hits"""
 
     title: str
     columns: list[str]
@@ -114,7 +114,7 @@ class ConfusionTable:
 def confusion_table(
     title: str, confusion: Mapping[str, Mapping[str, int]], classes: Sequence[str], names: Mapping[str, str]
 ) -> ConfusionTable:
-    """Lay out a confusion. right: share of those not idle; None where none is known by that name"""
+    """Make the table of a confusion. The share of hits is of loads not idle; None where no class has the name."""
     labels = {detected for counted in confusion.values() for detected in counted}
     columns = sorted(labels, key=lambda detected: (detected in (UNLIKE, IDLE), detected.count(OR), detected))
     rows = []
@@ -122,6 +122,6 @@ def confusion_table(
         of_class, _, program = ran.partition(HELD_BACK)
         working = sum(counted.values()) - counted.get(IDLE, 0)
         right = counted.get(of_class, 0) / working if working and of_class in classes else None
-        words = f"{program} ({said_words(of_class, names)})" if program else said_words(ran, names)
+        words = f"{program} ({describe_class(of_class, names)})" if program else describe_class(ran, names)
         rows.append((words, [counted.get(column, 0) for column in columns], right))
-    return ConfusionTable(title, [said_words(column, names) for column in columns], rows)
+    return ConfusionTable(title, [describe_class(column, names) for column in columns], rows)

@@ -1,4 +1,4 @@
-"""Detection for pages and placement: what a machine does."""
+"""Detected mixes of machines, for pages and placement."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
@@ -11,27 +11,27 @@ from modelling.evidence.words import percent
 from modelling.models import DetectedHour
 
 from .content import Mix
-from .persistence import current
+from .persistence import current_model
 
 __all__ = ["HOURS", "NOTHING", "NO_MODEL", "Mix", "hours_of", "mix_of", "mixes_of"]
 
-HOURS = 24  # that a mix is of
+HOURS = 24  # of a mix
 NO_MODEL = "No model was made yet."
 _NOTHING = "Nothing was watched in the last 24 hours, or it is not told yet."
 NOTHING = Mix({}, 0.0, 0, 0.0, 0.0, {}, why_not=_NOTHING, why_not_planned=_NOTHING)
-LEAST_MINUTES = 5  # like one workload alone, for a mix to be told
-LEAST_SURENESS = 0.9  # of a mix that plans use
-LEAST_TOLD = 0.5  # of the minutes that were not idle: so many are like one workload alone, for plans to use the mix
+LEAST_MINUTES = 5  # with one workload alone, for a mix to be shown
+LEAST_SURENESS = 0.9  # for plans to use a mix
+LEAST_DETECTED = 0.5  # share of the minutes not idle with one workload alone, for plans to use a mix
 
 
 def mix_of(machine: ObservedMachine) -> Mix | None:
-    """Return what a machine did in the last HOURS; None where nothing was watched or detected."""
+    """Return the mix of a machine in the last HOURS; None where nothing was watched or detected."""
     return mixes_of([machine.pk]).get(machine.pk)
 
 
 def mixes_of(machines: Iterable[int]) -> dict[int, Mix]:
     """Return the detected mixes of several machines, by their keys; in two queries."""
-    model = current()
+    model = current_model()
     chosen = DetectedHour.objects.filter(machine__in=list(machines), starts_at__gt=now() - timedelta(hours=HOURS))
     by_machine: dict[int, list[DetectedHour]] = defaultdict(list)
     for hour in chosen:
@@ -41,7 +41,7 @@ def mixes_of(machines: Iterable[int]) -> dict[int, Mix]:
 
 
 def hours_of(machine: ObservedMachine, hours: int) -> list[tuple[DetectedHour, Mix]]:
-    """Return what was detected hour by hour, in order."""
+    """Return each of the last hours with its mix, by time."""
     rows = DetectedHour.objects.filter(machine=machine, starts_at__gt=now() - timedelta(hours=hours))
     return [(row, _mix([row], "", 1)) for row in rows.order_by("starts_at")]
 
@@ -69,8 +69,8 @@ def _mix(rows: list[DetectedHour], why_not: str, least: int) -> Mix:
 
 
 def _why_not_planned(sureness: float, detected: float) -> str:
-    """Say why plans do not use a mix; "" where they do. detected : share of the minutes that were not idle"""
-    if detected < LEAST_TOLD:
+    """Return why plans do not use a mix; "" where they do. detected : share of the minutes that were not idle"""
+    if detected < LEAST_DETECTED:
         return f"Only {percent(detected)} of the minutes that were not idle are like one workload alone."
     if sureness < LEAST_SURENESS:
         return f"It is detected with a sureness of {percent(sureness)}, and plans need {percent(LEAST_SURENESS)}."

@@ -1,4 +1,4 @@
-"""Observed hosts and machines in the browser, with what is detected of them, for operators."""
+"""Pages of observed hosts and machines with their detected loads, for operators."""
 
 from typing import Any
 
@@ -17,8 +17,8 @@ from kdb.accounts.users import user_of
 from modelling.evidence import names
 
 from . import selectors
-from .persistence import current
-from .presentation import SPANS, confusion_table, curves, mix_words, said_words
+from .persistence import current_model
+from .presentation import SPANS, confusion_table, curves, describe_class, describe_mix
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -36,7 +36,7 @@ def observed_host(request: HttpRequest, slug: str) -> HttpResponse:
     }
     if request.method == "POST":
         try:
-            if _done(request, host, form, pools):
+            if _handle_button(request, host, form, pools):
                 return redirect("observed-host", slug)
         except HostError as error:
             problem = str(error)
@@ -49,15 +49,15 @@ def observed_host(request: HttpRequest, slug: str) -> HttpResponse:
         "problem": problem,
         "form": form,
         "pools": [(pool_form.instance, pool_form) for pool_form in pools.values()],
-        "rows": [(row, mix_words(mixes.get(row.machine.pk), words, _hypervisor(host), "")) for row in rows],
+        "rows": [(row, describe_mix(mixes.get(row.machine.pk), words, _hypervisor(host), "")) for row in rows],
         "trail": host.audit_entries.select_related("actor").order_by("-pk")[:20],
     }
     has_errors = form.errors or any(pool_form.is_bound and pool_form.errors for pool_form in pools.values())
     return render(request, "modelling/observed_host.html", shown, status=409 if problem else 422 if has_errors else 200)
 
 
-def _done(request: HttpRequest, host: Host, form: ObserveForm, pools: dict[int, PoolPageForm]) -> bool:
-    """Do what the pressed button says; False where its form has errors. Raises HostError."""
+def _handle_button(request: HttpRequest, host: Host, form: ObserveForm, pools: dict[int, PoolPageForm]) -> bool:
+    """Perform the action of the pressed button; False where its form has errors. Raises HostError."""
     match request.POST.get("do", "").split("-"):
         case ["on"]:
             if form.is_valid():
@@ -78,7 +78,7 @@ def _done(request: HttpRequest, host: Host, form: ObserveForm, pools: dict[int, 
 @require_http_methods(["GET", "HEAD", "POST"])
 @operators_only
 def observed_machine(request: HttpRequest, pk: int) -> HttpResponse:
-    """Show a machine: where its disks lie, what they did, what that is like; and take what its operator says of it."""
+    """Show a machine's disks, their load and its mix, and save what its operator states."""
     machine = get_object_or_404(
         ObservedMachine.objects.select_related("host__hypervisor"),
         pk=pk,
@@ -104,8 +104,8 @@ def observed_machine(request: HttpRequest, pk: int) -> HttpResponse:
         "span": span,
         "spans": list(SPANS),
         "curves": curves(span, observation.activity_by_span(machine, span)),
-        "mix": mix_words(selectors.mix_of(machine), words, hypervisor, known_fs),
-        "hours": [(hour.starts_at, mix_words(mix, words, hypervisor, known_fs)) for hour, mix in hours][::-1],
+        "mix": describe_mix(selectors.mix_of(machine), words, hypervisor, known_fs),
+        "hours": [(hour.starts_at, describe_mix(mix, words, hypervisor, known_fs)) for hour, mix in hours][::-1],
     }
     return render(request, "modelling/observed_machine.html", shown, status=422 if form.errors else 200)
 
@@ -113,19 +113,19 @@ def observed_machine(request: HttpRequest, pk: int) -> HttpResponse:
 @require_safe
 @operators_only
 def detection_model(request: HttpRequest) -> HttpResponse:
-    """Show what detection was learnt from, and how often it is right."""
-    model = current()
+    """Show the data that detection was trained on, and its report."""
+    model = current_model()
     shown: dict[str, object] = {"model": model, "why_not": selectors.NO_MODEL if model is None else model.why_not}
     if model is not None and not model.why_not:
         shown["least_sureness"] = selectors.LEAST_SURENESS
         parts = [("", "By counters alone", model.report)]
         parts += [("sampled-", "With samples of where requests begin", model.sampled_report)]
-        shown["parts"] = [_part(*part) for part in parts if part[-1]]
+        shown["parts"] = [_report_section(*part) for part in parts if part[-1]]
     return render(request, "modelling/detection_model.html", shown)
 
 
-def _part(prefix: str, title: str, report: dict[str, Any]) -> dict[str, object]:
-    """Return what the page shows of one of the two models. prefix : of the ids of its sections"""
+def _report_section(prefix: str, title: str, report: dict[str, Any]) -> dict[str, object]:
+    """Return the context of one report. prefix : of the ids of its sections"""
     words, classes = names.names()["workload"], [*report["workloads"], *report["others"]]
     return {
         "prefix": prefix,
@@ -133,7 +133,7 @@ def _part(prefix: str, title: str, report: dict[str, Any]) -> dict[str, object]:
         "report": report,
         "training": [
             (
-                said_words(name, words),
+                describe_class(name, words),
                 *(report[counted].get(name, 0) for counted in ("signatures", "runs", "idle", "cached")),
                 report["sureness"].get(name),
             )

@@ -1,5 +1,5 @@
-"""Plan for observed machines, move their disks, and compare before with after.
+"""Plan for observed machines, move their disks, and compare the load before and after.
 
-In: the fleet as observed (`observed_fleet`), confirmed plans (`plans`, `policies`) or single wishes (`manual`). Out:
-moves (`moves`), which jobs execute (`records`, experiments.fleet.moving), and their `outcomes`. Begin with `moves`.
+`observed_fleet` reads the machines; `plans`, `policies` and `manual` request `moves`, which jobs execute (`records`,
+experiments.fleet.moving) and `outcomes` judge. Read `moves` first.
 """

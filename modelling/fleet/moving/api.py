@@ -186,7 +186,7 @@ class StatedMixSerializer(Fields):
     )
 
 
-def _asked(request: Request, shape: type[serializers.Serializer[Any]]) -> dict[str, Any]:
+def _validate_body(request: Request, shape: type[serializers.Serializer[Any]]) -> dict[str, Any]:
     """Return the body, checked."""
     asked = shape(data=fields_of(request, shape), context={"request": request})
     asked.is_valid(raise_exception=True)
@@ -200,7 +200,7 @@ def _or_conflict(step: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         raise Conflict(str(error)) from error
 
 
-def _named(request: Request, field: str, find: Callable[[str], Any], text: str) -> Any:
+def _find_visible(request: Request, field: str, find: Callable[[str], Any], text: str) -> Any:
     """Return what a field names on a host of the user's; on others' there is nothing. Raises FaultyRequest."""
     host, _, inside = text.partition("/")
     try:
@@ -225,7 +225,7 @@ class PlanViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OperatorView
     @documented("plans_create", request=PlacementPlanFieldsSerializer, responses={201: PlacementPlanSerializer})
     def create(self, request: Request) -> Response:
         """Plan for all machines that were seen on these hosts. Nothing is moved."""
-        fields = _asked(request, PlacementPlanFieldsSerializer)
+        fields = _validate_body(request, PlacementPlanFieldsSerializer)
         own = permissions.hosts_visible_to(request.user)
         hosts = list(own.filter(slug__in=fields["hosts"], observed_machines__isnull=False).distinct())
         if missing := sorted(set(fields["hosts"]) - {host.slug for host in hosts}):
@@ -254,7 +254,7 @@ class PlanViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OperatorView
     def confirm(self, request: Request, pk: int) -> Response:
         """Let these machines move, one after another."""
         plan = self.get_object()
-        fields = _asked(request, MachinesSerializer)
+        fields = _validate_body(request, MachinesSerializer)
         made = _or_conflict(moves.confirm, plan, fields["machines"], user=user_of(request))
         return Response(PlacementMoveSerializer(made, many=True).data, status=status.HTTP_201_CREATED)
 
@@ -277,9 +277,9 @@ class MoveViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OperatorView
     @documented("moves_create", request=DiskToMoveSerializer, responses={201: PlacementMoveSerializer})
     def create(self, request: Request) -> Response:
         """Let a disk move to a pool, without a plan."""
-        fields = _asked(request, DiskToMoveSerializer)
-        disk = _named(request, "disk", manual.disk_named, fields["disk"])
-        pool = _named(request, "pool", manual.pool_named, fields["pool"])
+        fields = _validate_body(request, DiskToMoveSerializer)
+        disk = _find_visible(request, "disk", manual.find_disk, fields["disk"])
+        pool = _find_visible(request, "pool", manual.find_pool, fields["pool"])
         move = _or_conflict(manual.move_disk, disk, pool, user=user_of(request))
         headers = {"Location": reverse("v1:placement-move-detail", [move.pk], request=request)}
         shown = PlacementMoveSerializer(self.get_queryset().get(pk=move.pk)).data
@@ -289,9 +289,9 @@ class MoveViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OperatorView
     @action(detail=False, methods=["post"], pagination_class=None)
     def empty(self, request: Request) -> Response:
         """Let every disk on a pool move away; it is no target from then on."""
-        fields = _asked(request, PoolToEmptySerializer)
-        pool = _named(request, "pool", manual.pool_named, fields["pool"])
-        to = _named(request, "to", manual.pool_named, fields["to"]) if "to" in fields else None
+        fields = _validate_body(request, PoolToEmptySerializer)
+        pool = _find_visible(request, "pool", manual.find_pool, fields["pool"])
+        to = _find_visible(request, "to", manual.find_pool, fields["to"]) if "to" in fields else None
         made, stay = _or_conflict(manual.empty_pool, pool, to, user=user_of(request))
         moves = PlacementMoveSerializer(self.get_queryset().filter(pk__in=[move.pk for move in made]), many=True)
         return Response({"moves": moves.data, "stay": stay}, status=status.HTTP_201_CREATED)
@@ -337,7 +337,7 @@ class HostPolicyViewSet(OperatorViewSet):
         """Set the policy; what is left out stays."""
         host = self.get_object()
         policy = moves.policy_of(host)
-        for name, value in _asked(request, PolicySerializer).items():
+        for name, value in _validate_body(request, PolicySerializer).items():
             setattr(policy, name, value)
         policies.set_policy(policy, user=user_of(request))
         return Response(self.get_serializer(policy).data)
@@ -356,7 +356,7 @@ class StatedMixViewSet(OperatorViewSet):
         """State the mix; it counts before what is detected."""
         machine = get_object_or_404(self.get_queryset(), pk=pk)
         shares: dict[str, float] = {}
-        for name, share in _asked(request, StatedMixSerializer)["shares"].items():
+        for name, share in _validate_body(request, StatedMixSerializer)["shares"].items():
             slug = names.slug_for("workload", name)
             if slug is None or slug in shares:
                 allowed = list(names.names()["workload"])

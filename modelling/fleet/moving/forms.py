@@ -1,4 +1,4 @@
-"""Forms of operators: for a plan, the same otherwise, a policy, and a machine's mix."""
+"""Forms of operators: plan, plan with changes, policy, moves by hand, and a machine's mix."""
 
 from collections.abc import Iterator
 from dataclasses import fields, replace
@@ -26,7 +26,7 @@ _DAY = 86_400
 
 
 def _lines(text: str) -> Iterator[tuple[int, str, str, float]]:
-    """Yield the number, the name, and the amount as written and as a number, nan for none, of each line with text."""
+    """Yield number, name, amount as written and as a float (nan: not a number) of each line that is not empty."""
     for number, line in enumerate(text.splitlines(), start=1):
         if line.strip():
             name, _, written = line.strip().rpartition(" ")
@@ -38,7 +38,7 @@ def _lines(text: str) -> Iterator[tuple[int, str, str, float]]:
 
 
 def _shown_rules(rules: Rules) -> dict[str, Any]:
-    """Return rules as the form asks for them: shares in percent, the horizon in days."""
+    """Return rules in the units of the form: shares in percent, the horizon in days."""
     return {
         "margin_percent": 100 * rules.margin,
         "least_gaining_percent": 100 * rules.least_gaining,
@@ -85,7 +85,7 @@ class PlanForm(forms.Form):
 
 
 class WhatIfForm(PlanForm):
-    """A plan again, with machines pinned, pools left out, other reserves or rules."""
+    """A variant of a plan, with machines pinned, pools left out, other reserves or rules."""
 
     pinned = forms.MultipleChoiceField(
         required=False, widget=forms.CheckboxSelectMultiple, label="Leave where they are"
@@ -137,7 +137,7 @@ class WhatIfForm(PlanForm):
 
 
 class PolicyForm(ModelForm[PlacementPolicy]):
-    """The policy of a host. A laboratory that the user is no member of stays unseen, and stays."""
+    """The policy of a host. A laboratory of which the user is no member is neither shown nor changed."""
 
     class Meta:
         model = PlacementPolicy
@@ -161,14 +161,14 @@ class PolicyForm(ModelForm[PlacementPolicy]):
         super().__init__(*args, **kwargs)
         own = laboratories_of(user)
         field_of(self, "laboratory", forms.ModelChoiceField).queryset = own
-        self.unseen = None if self.instance.laboratory in own else self.instance.laboratory
+        self.hidden_laboratory = None if self.instance.laboratory in own else self.instance.laboratory
 
     def clean_laboratory(self) -> Laboratory | None:
-        return self.cleaned_data["laboratory"] or self.unseen
+        return self.cleaned_data["laboratory"] or self.hidden_laboratory
 
 
-def _where_to(room: Room, empty: str, **options: Any) -> forms.TypedChoiceField:
-    """Return the field of a pool to move to; each says how much more it takes."""
+def _pool_field(room: Room, empty: str, **options: Any) -> forms.TypedChoiceField:
+    """Return the field for the pool to move to; its choices show the room left."""
     pools = {str(pool.pk): pool for pool in room}
     choices = [
         (key, f"{pool}, {pool.host_fs or pool.get_backend_display()}: room for {data_size(room[pool])}")
@@ -180,27 +180,27 @@ def _where_to(room: Room, empty: str, **options: Any) -> forms.TypedChoiceField:
 
 
 class MoveForm(forms.Form):
-    """One disk of a machine, and where it is to go."""
+    """One disk of a machine, and the pool to move it to."""
 
     def __init__(self, machine: ObservedMachine, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         disks = ObservedDisk.objects.filter(machine=machine).select_related("machine__host", "pool").order_by("target")
         only = disks.first() if disks.count() == 1 else None
         self.fields["disk"] = forms.ModelChoiceField(disks, to_field_name="target", initial=only, label="Disk")
-        self.fields["pool"] = _where_to(targets(machine.host), "choose one")
+        self.fields["pool"] = _pool_field(targets(machine.host), "choose one")
 
 
 class EmptyForm(forms.Form):
-    """Where everything on a pool is to go."""
+    """The pool to move everything on a pool to."""
 
     def __init__(self, pool: ObservedPool, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        room = {there: left for there, left in targets(pool.host).items() if there != pool}
-        self.fields["to"] = _where_to(room, "each where there is most room", required=False)
+        room = {target: left for target, left in targets(pool.host).items() if target != pool}
+        self.fields["to"] = _pool_field(room, "each where there is most room", required=False)
 
 
 class MixForm(forms.Form):
-    """The mix of a machine: a workload and its share a line; empty takes the statement back."""
+    """The mix of a machine, a line for each workload and its share; empty deletes the statement."""
 
     shares = forms.CharField(
         required=False,

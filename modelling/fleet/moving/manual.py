@@ -1,4 +1,4 @@
-"""Moves that an operator asks for without a plan: this disk there, or everything off a pool."""
+"""Request moves without a plan: one disk to a pool, or all disks off a pool."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -22,10 +22,9 @@ Room = dict[ObservedPool, int]
 
 
 def targets(host: Host) -> Room:
-    """Return the host's pools that disks may move to, each with its bytes for more of them, the most room first.
+    """Return the host's target pools with their room in bytes, the most first. Two queries.
 
-    Room is what is free, less the reserve and what is still to come by moves that wait or are under way; 0 at least.
-    Two queries.
+    Room is the free space less the reserve and the rest of moves that wait or are under way, at least 0.
     """
     coming: Counter[int] = Counter()
     for pool, size, done in PlacementMove.objects.filter(host=host, state__in=moves.OPEN).values_list(
@@ -40,13 +39,13 @@ def targets(host: Host) -> Room:
 
 
 def takes_volumes(host: Host) -> bool:
-    """Tell whether disks of a host may move to pools that are no file systems."""
+    """Tell whether disks of a host may move to pools without a file system."""
     return host.manager == Host.Driver.PROXMOX
 
 
 @transaction.atomic
 def move_disk(disk: ObservedDisk, pool: ObservedPool, *, user: User | None) -> PlacementMove:
-    """Let this disk move there. What its host has against it, the move says once it has looked.
+    """Request a move of a disk to a pool. The host may still refuse it when the move checks it.
 
     Raises PlacementError where it is known to be impossible.
     """
@@ -58,9 +57,9 @@ def move_disk(disk: ObservedDisk, pool: ObservedPool, *, user: User | None) -> P
 def empty_pool(
     pool: ObservedPool, to: ObservedPool | None = None, *, user: User | None
 ) -> tuple[list[PlacementMove], list[str]]:
-    """Let every disk on a pool move away, the largest first, and none to it any more: it is no target from now on.
+    """Request moves of all disks off a pool, the largest first, and stop using it as a target.
 
-    to : None: each goes to the target that has the most room left
+    to : None moves each to the target with the most room left
     Returns the moves, and a sentence for each disk that stays. Raises PlacementError where nothing would move.
     """
     host = hosts.locked(pool.host_id)
@@ -76,7 +75,7 @@ def _request_each(
 ) -> tuple[list[PlacementMove], list[str]]:
     """Request a move of each disk that can move. Raises PlacementError where none can.
 
-    anywhere : to whichever target has the most room left, if there is any
+    anywhere : move each to the target with the most room left, if there is one
     """
     made: list[PlacementMove] = []
     stay: list[str] = []
@@ -97,7 +96,7 @@ def _request_each(
 
 
 def _reason_against(disk: ObservedDisk, pool: ObservedPool, room: Room) -> str:
-    """Say what is known against a move before its host is asked; "" where nothing is."""
+    """State what is known against a move before its host is asked; "" where nothing is."""
     machine, left = disk.machine, room.get(pool)
     reasons = (
         (pool.host_id != machine.host_id, f"{pool} is a pool of another host"),
@@ -120,7 +119,7 @@ def _reason_against(disk: ObservedDisk, pool: ObservedPool, room: Room) -> str:
     return next((text for is_so, text in reasons if is_so), "")
 
 
-# Names, as plans have them
+# Names of the fleet
 
 
 def name(disk: ObservedDisk) -> str:
@@ -128,11 +127,8 @@ def name(disk: ObservedDisk) -> str:
     return f"{name_of(disk.machine.host, disk.machine.name)}:{disk.target}"
 
 
-def disk_named(text: str) -> ObservedDisk:
-    """Return the disk of a name; of a machine with one disk, its machine's name is enough, and its UUID does as well.
-
-    Raises PlacementError.
-    """
+def find_disk(text: str) -> ObservedDisk:
+    """Find a disk by its name, by its machine's name if that has one disk, or by the UUID. Raises PlacementError."""
     host, _, inside = text.partition("/")
     known = ObservedDisk.objects.filter(machine__host__slug=host).select_related("machine__host", "pool")
     known = known.order_by("machine__name", "target")
@@ -145,16 +141,16 @@ def disk_named(text: str) -> ObservedDisk:
     matching = [disk for disk in disks_of(machine) if disk.target == target] or disks
     if len(matching) == 1:
         return matching[0]
-    there = ", ".join(dict.fromkeys(map(name, disks or known[:20]))) or "none"
-    raise PlacementError(f"{text!r} is no disk that is observed; on {host!r} there are: {there}.")
+    known_names = ", ".join(dict.fromkeys(map(name, disks or known[:20]))) or "none"
+    raise PlacementError(f"{text!r} is no disk that is observed; on {host!r} there are: {known_names}.")
 
 
-def pool_named(text: str) -> ObservedPool:
-    """Return the pool of a name: its host, and its path or what its hypervisor calls it. Raises PlacementError."""
+def find_pool(text: str) -> ObservedPool:
+    """Find a pool by its host and its path or its name on the hypervisor. Raises PlacementError."""
     host, _, inside = text.partition("/")
     pools = ObservedPool.objects.filter(host__slug=host).select_related("host")
     matching = [pool for pool in pools if inside in (pool.path.lstrip("/"), pool.name)]
     if inside and matching:
         return matching[0]
-    there = ", ".join(name_of(pool.host, pool.path) for pool in pools) or "none"
-    raise PlacementError(f"{text!r} is no pool that is observed; on {host!r} there are: {there}.")
+    known_names = ", ".join(name_of(pool.host, pool.path) for pool in pools) or "none"
+    raise PlacementError(f"{text!r} is no pool that is observed; on {host!r} there are: {known_names}.")

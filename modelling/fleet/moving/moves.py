@@ -1,8 +1,8 @@
-"""Moves as rows: confirmed, called off, asked back, their old images removed; which one is next, and what was lost.
+"""Confirm, request, cancel, undo and resume moves, and start the next one of a host.
 
-The rows are the truth. `start_next` makes one waiting move of a host active and asks for a worker, and whoever ends a
-move calls it again; `resume`, on every tick, finds what nobody did. experiments.fleet.moving is what is done on the
-host, and records what is written down of that.
+The rows hold the whole state. `start_next` makes one waiting move of a host active and enqueues its job; whoever ends a
+move calls it again, and `resume`, on every tick, takes up what was lost. experiments.fleet.moving acts on the host,
+`records` stores its progress.
 """
 
 import secrets
@@ -25,9 +25,9 @@ from modelling.models import MoveLine, PlacementDecision, PlacementMove, Placeme
 from .observed_fleet import name_of, new_path
 from .plans import PlacementError, write_decision
 
-MOVE_JOB, REMOVE_JOB = "placement_move", "placement_remove"  # done in modelling.fleet.moving.records
-STALE = timedelta(hours=24)  # a plan this old is made again before it is confirmed
-AGAIN = timedelta(seconds=30)  # after which a move whose job failed is tried again
+MOVE_JOB, REMOVE_JOB = "placement_move", "placement_remove"  # run by modelling.fleet.moving.records
+STALE = timedelta(hours=24)  # an older plan cannot be confirmed
+RETRY_AFTER = timedelta(seconds=30)  # after the job of a move failed
 
 State, Action = PlacementMove.State, PlacementDecision.Action
 ACTIVE = (State.COPYING, State.SWITCHED)
@@ -40,9 +40,9 @@ def policy_of(host: Host) -> PlacementPolicy:
 
 
 def confirm(plan: PlacementPlan, machines: Collection[str], *, user: User | None) -> list[PlacementMove]:
-    """Let these machines of a plan move. All or nothing; asked again for the same, it raises as for any other.
+    """Request the moves of these machines of a plan, all or none.
 
-    Raises PlacementError where one is no move of the plan, or does not lie where the plan saw it any more.
+    Raises PlacementError where one is not a move of the plan, has moved since, or has a move already.
     """
     if plan.made_at < now() - STALE:
         raise PlacementError("The plan is older than a day: make it again.")
@@ -68,7 +68,7 @@ def _confirm_one(
 ) -> PlacementMove:
     disk = ObservedDisk.objects.select_related("machine__host", "pool").filter(pk=advice["disk_id"]).first()
     pool = pools.get(advice["pool"])
-    # A machine that was made anew has another row, and the one planned for runs no more.
+    # A machine that was created again has another row, and the one of the plan no longer runs.
     is_as_planned = disk and disk.path == advice["path"] and disk.machine.is_running and not disk.machine.is_pinned
     if disk is None or pool is None or not is_as_planned:
         raise PlacementError(f"{advice['machine']} or its pool is not as it was when the plan was made: make it again.")
@@ -78,9 +78,9 @@ def _confirm_one(
 
 
 def request_move(disk: ObservedDisk, pool: ObservedPool, *, user: User | None, **fields: Any) -> PlacementMove:
-    """Make and return a waiting move of a disk. fields : further ones of PlacementMove
+    """Create a waiting move of a disk. fields : further ones of PlacementMove
 
-    Raises PlacementError where one waits or is under way already, and where its host is only observed.
+    Raises PlacementError where the disk has an open move, and where its host is only observed.
     """
     machine, token = disk.machine, f"k{secrets.token_hex(6)}"
     host = machine.host
@@ -107,7 +107,7 @@ def request_move(disk: ObservedDisk, pool: ObservedPool, *, user: User | None, *
 
 
 def call_off(move: PlacementMove, *, user: User | None) -> None:
-    """End a move before it switches. One under way ends at its next step. Raises PlacementError."""
+    """Cancel a move before it switches, one under way at its next step. Raises PlacementError."""
     with transaction.atomic():
         hosts.locked(move.host_id)
         waiting = PlacementMove.objects.filter(pk=move.pk, state=State.WAITING)
@@ -121,14 +121,14 @@ def call_off(move: PlacementMove, *, user: User | None) -> None:
 
 
 def call_all_off(host: Host, *, user: User | None, asked_by: User | None = None) -> None:
-    """Call off the moves on a host that have not switched: those that somebody asked for, or all."""
+    """Cancel the moves on a host that have not switched. asked_by : only those of this user"""
     pending = PlacementMove.objects.filter(host=host, state__in=(State.WAITING, State.COPYING)).order_by("-pk")
     for move in pending if asked_by is None else pending.filter(asked_by=asked_by):
         call_off(move, user=user)
 
 
 def move_back(move: PlacementMove, *, user: User | None) -> PlacementMove:
-    """Ask for the way back: a copy to the pool it came from. Raises PlacementError."""
+    """Request a move of the disk back to the pool it came from. Raises PlacementError."""
     with transaction.atomic():
         hosts.locked(move.host_id)
         move = PlacementMove.objects.select_related("host", "machine", "from_pool").get(pk=move.pk)
@@ -138,14 +138,17 @@ def move_back(move: PlacementMove, *, user: User | None) -> PlacementMove:
         disk = disks.select_related("machine__host", "pool").first()
         if disk is None or move.from_pool is None:
             raise PlacementError("Its disk, or the pool it came from, is not observed any more.")
-        disk.path, disk.pool = move.new_path, move.to_pool  # as this move left it; no look may have seen it
+        disk.path, disk.pool = (
+            move.new_path,
+            move.to_pool,
+        )  # as this move left it, because it may not have been observed since
         back = request_move(disk, move.from_pool, user=user, back_of=move, revision=move.revision, model=move.model)
         start_next(move.host_id)
     return back
 
 
 def remove_old(move: PlacementMove, *, user: User | None) -> None:
-    """Have the kept old image, or what a copy left, removed. Raises PlacementError."""
+    """Enqueue the removal of the kept old image, or of an unfinished copy. Raises PlacementError."""
     with transaction.atomic():
         hosts.locked(move.host_id)
         move = PlacementMove.objects.select_related("host", "job").get(pk=move.pk)
@@ -160,7 +163,7 @@ def remove_old(move: PlacementMove, *, user: User | None) -> None:
 
 
 def may_remove(move: PlacementMove) -> bool:
-    """Tell whether an image is left that nothing runs from."""
+    """Tell whether the move left an unused image."""
     return move.state in (State.KEPT, State.UNDONE) or bool(move.left_over)
 
 
@@ -172,9 +175,9 @@ def log(move: PlacementMove, text: str) -> None:
 
 
 def start_next(host_id: int) -> PlacementMove | None:
-    """Make the next waiting move of the host active and wake a worker for it, where nothing keeps it back.
+    """Make the next waiting move of the host active and enqueue its job, unless there is a reason to wait.
 
-    The database keeps a second one of a host from being active, whoever calls this at the same time.
+    A constraint of the database prevents a second active move of a host when this is called twice at a time.
     """
     with transaction.atomic():
         host = hosts.locked(host_id)
@@ -185,7 +188,7 @@ def start_next(host_id: int) -> PlacementMove | None:
         if move is None:
             return None
         if not permissions.may_use_host(move.asked_by, host):
-            call_off(move, user=None)  # which comes back here for the next
+            call_off(move, user=None)  # which calls start_next again
             return None
         move.state, move.started_at, move.step = State.COPYING, now(), "waits for a worker"
         move.job = jobs.enqueue(MOVE_JOB, queue=host.queue, move_id=move.pk)
@@ -194,7 +197,7 @@ def start_next(host_id: int) -> PlacementMove | None:
 
 
 def reason_to_wait(host: Host, at: datetime) -> str:
-    """Say why no move of a host begins now; "" where one may."""
+    """Return why no move of a host may begin now; "" where one may."""
     if host.blocked_reason:
         return f"the host is blocked: {host.blocked_reason}"
     if not is_open(host, at):
@@ -205,13 +208,13 @@ def reason_to_wait(host: Host, at: datetime) -> str:
 
 
 def copy_under_way(host: Host) -> str:
-    """Say which copy is under way on a host; "" where none is."""
+    """Return a sentence on the copy under way on a host; "" without one."""
     move = PlacementMove.objects.filter(host=host, state=State.COPYING).first()
     return f"the disk of {move} is being copied to another pool" if move else ""
 
 
 def is_open(host: Host, at: datetime) -> bool:
-    """Tell whether the host's maintenance is on, in which its disks may be moved; it always is where none is stated."""
+    """Tell whether the host is in its maintenance window, in which disks may move; always without a stated window."""
     if host.window_start is None or host.window_end is None:
         return True
     time = at.time()
@@ -221,24 +224,24 @@ def is_open(host: Host, at: datetime) -> bool:
 
 
 def has_open_job(job: Job | None) -> bool:
-    """Tell whether there is a job that has not ended."""
+    """Tell whether the job exists and has not ended."""
     return job is not None and job.state in (Job.State.QUEUED, Job.State.RUNNING)
 
 
 def resume() -> None:
-    """Take up, on every tick, moves whose job ended before they did, and hosts whose next move may begin.
+    """Retry moves whose job ended before they did, and start the next moves of hosts. Called on every tick.
 
-    A move under way is never given up by itself: only its host can say from which image the machine runs.
+    A move under way is never given up here: only its host knows from which image the machine runs.
     """
     ended = Q(job__isnull=True) | Q(job__state__in=[Job.State.DONE, Job.State.FAILED])
-    long_ago = Q(job__isnull=True) | Q(job__finished_at__lt=now() - AGAIN)
-    for pk, host_id in PlacementMove.objects.filter(ended, long_ago, state__in=ACTIVE).values_list("pk", "host_id"):
+    may_retry = Q(job__isnull=True) | Q(job__finished_at__lt=now() - RETRY_AFTER)
+    for pk, host_id in PlacementMove.objects.filter(ended, may_retry, state__in=ACTIVE).values_list("pk", "host_id"):
         with transaction.atomic():
             host = hosts.locked(host_id)
-            again = PlacementMove.objects.filter(ended, pk=pk, state__in=ACTIVE).first()
-            if again is not None and not host.blocked_reason:
-                again.job = jobs.enqueue(MOVE_JOB, queue=host.queue, move_id=pk)
-                again.save(update_fields=["job"])
+            stopped = PlacementMove.objects.filter(ended, pk=pk, state__in=ACTIVE).first()
+            if stopped is not None and not host.blocked_reason:
+                stopped.job = jobs.enqueue(MOVE_JOB, queue=host.queue, move_id=pk)
+                stopped.save(update_fields=["job"])
     waiting = PlacementMove.objects.filter(state=State.WAITING).values_list("host_id", flat=True).distinct()
     for host_id in waiting.order_by("host_id"):
         start_next(host_id)

@@ -13,7 +13,7 @@ from .plans import visible_to
 
 
 def notify_of_failure(move: PlacementMove, reason: str) -> None:
-    """Tell who asked for a move, else the host's operator, that it failed; in the transaction in which it does."""
+    """Notify whoever asked for a move, or else the host's operator, that it failed, in the same transaction."""
     if (user := move.asked_by_id or move.host.registered_by_id) is None:
         return
     announcements.announce(
@@ -28,9 +28,9 @@ def notify_of_failure(move: PlacementMove, reason: str) -> None:
 
 
 def notify_of_plan(plan: PlacementPlan, host: Host) -> None:
-    """Tell the host's operator that a plan by its policy waits to be confirmed, where it moves anything.
+    """Notify the host's operator that a plan of its policy with moves waits to be confirmed.
 
-    Of a plan that tells of a laboratory's runs only its members are told.
+    Only members of a laboratory are notified of plans that contain its runs.
     """
     moves = sum(entry["is_move"] for entry in plan.content["machines"])
     if not moves or host.registered_by_id is None:

@@ -1,7 +1,7 @@
-"""The machines and pools of observed hosts as a fleet that can be planned for, and why some cannot be.
+"""Read the machines and pools of observed hosts as a fleet to plan for, with the reasons why some are left out.
 
-A disk is what moves: a machine with several disks appears once for each, "name:vdb". Nothing that is not known is put
-as zero: a machine whose guest file system, load or mix is not known is not planned for, and told with the reason.
+Disks are what moves: a machine with several disks appears once for each, "name:vdb". A machine whose guest file system,
+load or mix is unknown is left out with the reason, rather than planned with zeros.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -25,7 +25,7 @@ SEEN = timedelta(minutes=15)  # a machine or pool that was not seen for longer i
 
 @dataclass(frozen=True)
 class Mix:
-    """A machine's load by workloads. probability : of being right, None where stated; minutes : that it rests on"""
+    """A machine's load by workloads. probability : of being right, None where stated; minutes : watched for it"""
 
     shares: Mapping[str, float]
     probability: float | None = None
@@ -35,10 +35,10 @@ class Mix:
 
 @dataclass(frozen=True)
 class WhatIf:
-    """The changes under which a plan is asked for, by the names of the fleet.
+    """Changes for a variant of a plan, by the names of the fleet.
 
-    pinned, freed : machines that must stay, that may go although they are pinned
-    excluded : pools that nothing may go to; reserves : pool to bytes that stay free
+    pinned : machines that must stay; freed : pinned machines that may move
+    excluded : pools that nothing may move to; reserves : pool to bytes that stay free
     """
 
     pinned: Collection[str] = ()
@@ -51,7 +51,7 @@ class WhatIf:
 class Fleet:
     """The machines and pools that can be planned for.
 
-    disks, mixes : by the machine's name in the fleet; pool_rows : by the pool's; not_planned : name to why
+    disks, mixes : by the name of the machine in the fleet; pool_rows : by that of the pool; not_planned : name to why
     """
 
     machines: list[Machine]
@@ -63,20 +63,20 @@ class Fleet:
 
 
 def mixes_of(machines: Collection[ObservedMachine]) -> dict[int, Mix | str]:
-    """Return each machine's mix by its key: as stated, else as detected; a text says why there is none. Two queries.
+    """Return machine key to its stated or detected mix, or to the reason why it is unknown. Two queries.
 
     machines : with their `stated_mix`
     """
     detected = detection.mixes_of(machine.pk for machine in machines)
-    return {machine.pk: _stated(machine) or _detected(detected.get(machine.pk)) for machine in machines}
+    return {machine.pk: _stated_mix(machine) or _detected_mix(detected.get(machine.pk)) for machine in machines}
 
 
-def _stated(machine: ObservedMachine) -> Mix | None:
+def _stated_mix(machine: ObservedMachine) -> Mix | None:
     stated = getattr(machine, "stated_mix", None)
     return Mix(stated.shares, text="stated by its operator") if stated is not None else None
 
 
-def _detected(detected: detection.Mix | None) -> Mix | str:
+def _detected_mix(detected: detection.Mix | None) -> Mix | str:
     if detected is None or detected.why_not_planned:
         why = (detected and detected.why_not_planned) or "nothing of it was detected in the last 24 hours"
         return f"what it does is not known: state its mix ({why.rstrip('.')})"
@@ -85,18 +85,18 @@ def _detected(detected: detection.Mix | None) -> Mix | str:
 
 
 def fleet_of(hosts: Collection[Host], what_if: WhatIf | None = None) -> Fleet:
-    """Return all that was seen on these hosts of late. Seven queries."""
-    asked = what_if or WhatIf()
+    """Return the machines and pools seen on these hosts within SEEN. Seven queries."""
+    changes = what_if or WhatIf()
     since = now() - SEEN
     rows = ObservedPool.objects.filter(host__in=hosts, seen_at__gte=since).select_related("host")
     pool_rows = {name_of(pool.host, pool.path): pool for pool in rows}
-    targets = {name for name, pool in pool_rows.items() if pool.is_target and pool.host_fs} - set(asked.excluded)
+    targets = {name for name, pool in pool_rows.items() if pool.is_target and pool.host_fs} - set(changes.excluded)
     pools = [
         Pool(
             name,
             pool.host_fs,
             float(pool.free_bytes),
-            float(asked.reserves.get(name, pool.reserve_bytes)),
+            float(changes.reserves.get(name, pool.reserve_bytes)),
             pool.most_load,
             pool.host.slug,
         )
@@ -109,18 +109,18 @@ def fleet_of(hosts: Collection[Host], what_if: WhatIf | None = None) -> Fleet:
         .select_related("host__hypervisor", "stated_mix")
         .prefetch_related("disks__pool")
     )
-    # Of machines of one name the host has the one that it listed last; the others are gone.
+    # Of several machines with one name the host listed the existing one last.
     by_name = {(machine.host_id, machine.name): machine for machine in listed.order_by("host", "name", "seen_at", "pk")}
     observed = list(by_name.values())
     loads = _loads(disk.pk for machine in observed for disk in machine.disks.all())
     known = mixes_of(observed)
     for machine in observed:
         mix = known[machine.pk]
-        there = list(machine.disks.all())
-        for disk in there:
-            name = name_of(machine.host, machine.name if len(there) == 1 else f"{machine.name}:{disk.target}")
+        own_disks = list(machine.disks.all())
+        for disk in own_disks:
+            name = name_of(machine.host, machine.name if len(own_disks) == 1 else f"{machine.name}:{disk.target}")
             pool = name_of(machine.host, disk.pool.path) if disk.pool else ""
-            why = _not_planned(machine, disk, mix, loads, pool in pool_rows)
+            why = _reason_not_planned(machine, disk, mix, loads, pool in pool_rows)
             if why or isinstance(mix, str) or machine.host.hypervisor is None:
                 not_planned[name] = why
                 continue
@@ -134,7 +134,7 @@ def fleet_of(hosts: Collection[Host], what_if: WhatIf | None = None) -> Fleet:
                     shares=mix.shares,
                     size_bytes=float(disk.size_bytes),
                     load=loads[disk.pk],
-                    is_pinned=name in asked.pinned or (machine.is_pinned and name not in asked.freed),
+                    is_pinned=name in changes.pinned or (machine.is_pinned and name not in changes.freed),
                     excluded=tuple(sorted({other.name for other in pools} - targets - {pool})),
                     apart=f"{group}/{machine.apart}" if machine.apart else "",
                     together=f"{group}/{machine.together}" if machine.together else "",
@@ -145,14 +145,14 @@ def fleet_of(hosts: Collection[Host], what_if: WhatIf | None = None) -> Fleet:
 
 
 def name_of(host: Host, inside: str) -> str:
-    """Name a machine, or a pool by its path, as the fleet does."""
+    """Return the name in the fleet of a machine, or of a pool by its path."""
     return f"{host.slug}/{inside.lstrip('/')}"
 
 
-def _not_planned(
+def _reason_not_planned(
     machine: ObservedMachine, disk: ObservedDisk, mix: Mix | str, loads: Mapping[int, float], has_pool: bool
 ) -> str:
-    """Say why a disk is not planned for; "" where it can be."""
+    """Return why a disk is not planned for; "" where it can be."""
     host_fs = disk.pool.host_fs if disk.pool else ""
     reasons = (
         (not machine.is_running, "it does not run"),
@@ -170,12 +170,12 @@ def _not_planned(
 
 
 def _is_known(file_system: str) -> bool:
-    """Tell whether the catalogue has it: hosts and machines have others too."""
+    """Tell whether the catalogue has the file system."""
     return names.slug_for("file_system", file_system) is not None
 
 
 def _loads(disks: Iterable[int]) -> dict[int, float]:
-    """Return disk to MiB/s, the mean over the minutes watched in the last day; disks not watched are left out."""
+    """Return disk to its mean load in MiB/s over the minutes watched in the last day, without disks not watched."""
     watched = (
         DiskStatistics.objects.filter(
             disk__in=list(disks), span=DiskStatistics.Span.MINUTE, starts_at__gte=now() - WATCHED
@@ -188,16 +188,16 @@ def _loads(disks: Iterable[int]) -> dict[int, float]:
 
 
 def with_measured_rate(rules: Rules, hosts: Collection[Host]) -> tuple[Rules, int]:
-    """Return the rules with the copy rate of earlier moves on these hosts, their median, and how many there were."""
+    """Return the rules with the median copy rate of earlier moves on these hosts, and the number of these moves."""
     earlier = PlacementMove.objects.filter(host__in=hosts, copy_seconds__gt=0).values_list("size_bytes", "copy_seconds")
     rates = [size / seconds for size, seconds in earlier[:100] if seconds]
     return (replace(rules, copy_rate=median(rates)) if rates else rules), len(rates)
 
 
 def new_path(disk: ObservedDisk, pool: ObservedPool, token: str) -> str:
-    """Return the path of a disk's image in a pool: its name, with the token of the move in place of an earlier one.
+    """Return the path of a disk's image in a pool: its name with the token of the move instead of an earlier one.
 
-    A storage of Proxmox VE, which has no path, names what is made on it: then that is the storage alone, "local-zfs:".
+    For a storage of Proxmox VE, which has no path and chooses the name, that is the storage alone: "local-zfs:".
     """
     if not pool.path.startswith("/"):
         return f"{pool.path}:"

@@ -1,4 +1,4 @@
-"""The outcomes of moves: disks before and after, held against what was promised. Observational evidence."""
+"""Judge moves by comparing disks before and after with what was promised. This is observational evidence."""
 
 from collections import Counter
 from collections.abc import Collection
@@ -24,7 +24,7 @@ from .observed_fleet import Fleet, name_of
 JOB = "placement_outcomes"
 WATCHED = timedelta(days=7)  # before, and after
 EVERY = timedelta(hours=1)
-MOST = 200  # moves that plans look back at, the newest
+MOST = 200  # newest moves that plans use
 _FIELDS = ("seconds", "reads", "writes", "read_bytes", "write_bytes", "read_seconds", "write_seconds", "flush_seconds")
 
 State = PlacementMove.State
@@ -32,8 +32,10 @@ MOVED = (State.KEPT, State.DONE, State.UNDONE)
 
 
 def judge(move: PlacementMove) -> dict[str, Any]:
-    """Compare before with after as far as it is known now, as JSON. The time of copying is left out of both, and so is
-    what the disk did on any third pool: before the move before, and after the next."""
+    """Compare the disk before and after the move, as JSON.
+
+    Minutes during the copy are left out, and those on other pools: before the previous move, and after the next one.
+    """
     begin, end = move.started_at or move.asked_at, move.switched_at or now()
     others = PlacementMove.objects.filter(machine_uuid=move.machine_uuid, disk=move.disk).exclude(switched_at=None)
     before = others.filter(switched_at__lte=begin).exclude(pk=move.pk).order_by("-switched_at").first()
@@ -59,9 +61,9 @@ def _minutes(move: PlacementMove, begin: Any, end: Any) -> Minutes:
 
 
 def outcomes_on(hosts: Collection[Host], fleet: Fleet) -> tuple[list[Outcome], set[tuple[str, str]]]:
-    """Return what came of moves on these hosts as far as it can be told, and between which pools others are watched.
+    """Return the known outcomes of moves on these hosts, and the pairs of pools between which moves are still watched.
 
-    A move counts under the load that its plan saw; one by hand under that of its disk now, where it is planned for.
+    The load of a move is that of its plan; of a move by hand that of its disk now, if it is in the fleet.
     """
     names = {(disk.machine_id, disk.target): name for name, disk in fleet.disks.items()}
     loads = {machine.name: machine for machine in fleet.machines}
@@ -81,7 +83,7 @@ def outcomes_on(hosts: Collection[Host], fleet: Fleet) -> tuple[list[Outcome], s
             continue
         name = names.get((move.machine_id or 0, move.disk), "")
         former_name = name_of(move.host, move.machine_name)
-        if former_name in loads:  # another machine has its name by now
+        if former_name in loads:  # the name belongs to another machine now
             former_name = f"{former_name} ({move.machine_uuid})"
         shares = move.advice.get("mix", {}).get("shares") or (loads[name].shares if name else None)
         guest_fs = move.advice.get("guest_fs") or (loads[name].guest_fs if name else "")
@@ -104,19 +106,19 @@ def outcomes_on(hosts: Collection[Host], fleet: Fleet) -> tuple[list[Outcome], s
 
 
 def judge_due_moves(run: jobs.JobRun) -> None:
-    """Judge the moves whose time after is not over, and those never judged."""
-    for done, move in enumerate(_due(), start=1):
+    """Judge the moves that are still watched, and those never judged."""
+    for done, move in enumerate(_moves_to_judge(), start=1):
         PlacementMove.objects.filter(pk=move.pk).update(outcome=judge(move))
         run.step(done)
 
 
-def _due() -> list[PlacementMove]:
+def _moves_to_judge() -> list[PlacementMove]:
     moved = PlacementMove.objects.filter(state__in=MOVED, machine__isnull=False).select_related("plan")
     return list(moved.filter(Q(switched_at__gt=now() - WATCHED - EVERY) | Q(outcome={})).order_by("pk"))
 
 
 def enqueue_judging() -> None:
-    """Have the outcomes worked out anew each hour, while there is something to learn. On every tick."""
+    """Enqueue judging each hour while moves are watched. Called on every tick."""
     recent = PlacementMove.objects.filter(state__in=MOVED, switched_at__gt=now() - WATCHED - EVERY)
     asked = Job.objects.filter(kind=JOB, created_at__gt=now() - EVERY)
     if recent.exists() and not asked.exists():
@@ -124,10 +126,10 @@ def enqueue_judging() -> None:
 
 
 def score() -> dict[str, Any]:
-    """Return the score of the advice: number of planned moves by verdict, and what was promised for those judged.
+    """Return the score of the advice: planned moves by verdict, and the mean promise of those judged.
 
-    promised : mean probability of gaining, but for what a laboratory's own runs promised; kept_share : of the moves
-        whose outcome could be told; None without any
+    promised : mean probability of gaining, without promises from a laboratory's own runs; kept_share : of the moves
+        with a known outcome; None without any
     """
     moves = PlacementMove.objects.filter(state__in=MOVED, plan__isnull=False).values_list("outcome", "advice")
     judged = [(outcome.get("verdict", UNKNOWN), advice.get("prospect") or {}) for outcome, advice in moves]

@@ -1,4 +1,4 @@
-"""The content of the pages of plans and moves, in a constant number of queries."""
+"""Read what the pages of plans and moves show, in a constant number of queries."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -27,8 +27,7 @@ _OUTCOMES = {
 
 
 def home(user: Any) -> dict[str, Any]:
-    """Return the user's observed hosts and their policies, the last plans, moves and decisions, machines and their
-    stated mixes."""
+    """Return the user's hosts with policies, machines with stated mixes, and the last plans, moves and decisions."""
     own = permissions.hosts_visible_to(user)
     hosts = own.filter(observed_machines__isnull=False).annotate(watched=Count("observed_machines"))
     machines = ObservedMachine.objects.filter(host__in=own).select_related("host", "stated_mix")
@@ -51,8 +50,8 @@ def home(user: Any) -> dict[str, Any]:
 class PlanPage:
     """A plan as its page shows it.
 
-    moving, staying : what the plan says of each machine; rows : its moves by the machine's name in the fleet
-    laboratories : whose members alone see it; empty: every operator does
+    moving, staying : the plan's entries for machines; kept_back : why its hosts start no moves now
+    laboratories : only their members see the plan; empty: every operator does
     """
 
     moving: list[Mapping[str, Any]]
@@ -90,7 +89,7 @@ def _load(shares: Mapping[str, float]) -> str:
 
 
 def disks_on(pool: ObservedPool) -> list[tuple[ObservedDisk, PlacementMove | None]]:
-    """Return the disks that lie on a pool, each with the move that takes it away. Two queries."""
+    """Return the disks on a pool, each with its open move. Two queries."""
     away = {
         (move.machine_uuid, move.disk): move
         for move in PlacementMove.objects.filter(from_pool=pool, state__in=moves.OPEN).select_related("to_pool")
@@ -101,9 +100,9 @@ def disks_on(pool: ObservedPool) -> list[tuple[ObservedDisk, PlacementMove | Non
 
 @dataclass(frozen=True)
 class MovePage:
-    """A move as its page shows it. can : what may be done now; outcome : in words, "" before there is any
+    """A move as its page shows it. can : actions that are possible now; outcome : in words, "" before there is one
 
-    sees_plan : whether the reader is told of its plan and what that promised
+    sees_plan : whether the reader may see its plan and the promise
     """
 
     log: list[Any]

@@ -1,4 +1,4 @@
-"""Make plans for observed machines, and keep them with what they rest on."""
+"""Make plans for observed machines, and store them with their evidence."""
 
 import json
 import shlex
@@ -20,7 +20,7 @@ from kdb.units import THROUGHPUT
 from modelling.answers.words import address, comparison_address
 from modelling.evidence import counts, names
 from modelling.evidence.question import Question
-from modelling.fleet.placement.selectors import MODEL, RUNS, FleetError, Measured, Rules, document, planned
+from modelling.fleet.placement.selectors import MODEL, RUNS, FleetError, Measured, Rules, compute_plan, plan_document
 from modelling.models import Laboratory, PlacementDecision, PlacementPlan, PlacementPolicy, StatedMix
 from modelling.own_lab.selectors import laboratories_of
 
@@ -31,26 +31,24 @@ Action = PlacementDecision.Action
 
 
 class PlacementError(Exception):
-    """A plan, a move or a policy cannot go where it was asked to go; the text is fit to show."""
+    """A plan, a move or a policy is not possible; the text is for users."""
 
 
 def write_decision(host: Host, action: str, *, user: User | None, **about: Any) -> None:
-    """Write down who decided what; `about` are fields of PlacementDecision."""
+    """Record a decision. about : fields of PlacementDecision"""
     defaults = {"revision": about.pop("revision", None) or counts.revision(), "model": about.pop("model", "") or MODEL}
     PlacementDecision.objects.create(host=host, action=action, actor=user, **defaults, **about)
 
 
 def visible_to(user: Any) -> QuerySet[PlacementPlan]:
-    """Return the plans that the user may see: for hosts of theirs alone, and of those that tell of a laboratory's runs
-    its members' alone.
-    """
+    """Return the plans that the user may see: only for hosts and with laboratories that are theirs."""
     others = Laboratory.objects.exclude(pk__in=laboratories_of(user))
     hosts = Host.objects.exclude(pk__in=permissions.hosts_visible_to(user))
     return PlacementPlan.objects.exclude(laboratories__in=others).exclude(hosts__in=hosts)
 
 
 def _measured(hosts: Collection[Host], fleet: Fleet, user: User | None) -> list[Measured]:
-    """Return the hosts' laboratories whose runs count, by their policies: the user's, or any where KDB itself plans."""
+    """Return the laboratories of the hosts' policies: those of the user, or all if the plan is by policy."""
     policies = PlacementPolicy.objects.filter(host__in=hosts, laboratory__isnull=False)
     if user is not None:
         policies = policies.filter(laboratory__in=laboratories_of(user))
@@ -78,7 +76,7 @@ def make_plan(
     what_if: WhatIf | None = None,
     instead_of: PlacementPlan | None = None,
 ) -> PlacementPlan:
-    """Plan for all that was seen on these hosts, and keep the plan. Raises PlacementError."""
+    """Plan for the machines seen on these hosts, and store the plan. Raises PlacementError."""
     rules, what_if = rules or Rules(), what_if or WhatIf()
     earlier_moves = 0
     if rules.copy_rate == Rules().copy_rate:
@@ -87,21 +85,21 @@ def make_plan(
     measured = _measured(hosts, fleet, user)
     revision = counts.revision()
     try:
-        best = planned(fleet.machines, fleet.pools, rules, measured, *outcomes_on(hosts, fleet))
+        best = compute_plan(fleet.machines, fleet.pools, rules, measured, *outcomes_on(hosts, fleet))
     except FleetError as error:
         raise PlacementError(str(error)) from error
     content = {
-        **document(best),
+        **plan_document(best),
         "pools": [asdict(pool) for pool in fleet.pools],
         "not_planned": [{"machine": name, "why": why} for name, why in sorted(fleet.not_planned.items())],
         "copy_rate_from_moves": earlier_moves,
     }
     for entry in content["machines"]:
-        entry.update(_where_and_why(entry, fleet))
+        entry.update(_machine_details(entry, fleet))
     for entry in content["to_measure"]:
         entry["campaign"] = _campaign_address(entry, hosts)
     for entry in content["proposals"]:
-        entry.update(_how_to_do(entry, fleet))
+        entry.update(_proposal_details(entry, fleet))
     for entry in content["counted"]:
         entry["address"] = reverse("sitting" if entry["kind"] == RUNS else "placement-move", args=[entry["number"]])
     variation = {name: sorted(getattr(what_if, name)) for name in ("pinned", "freed", "excluded")}
@@ -118,8 +116,8 @@ def make_plan(
     return plan
 
 
-def _where_and_why(advice: Mapping[str, Any], fleet: Fleet) -> dict[str, Any]:
-    """Return what the page and the moves need to know of a machine beyond the plan's own words."""
+def _machine_details(advice: Mapping[str, Any], fleet: Fleet) -> dict[str, Any]:
+    """Return what the page and the moves need of a machine besides the advice."""
     disk, mix = fleet.disks[advice["machine"]], fleet.mixes[advice["machine"]]
     machine = disk.machine
     return {
@@ -131,7 +129,7 @@ def _where_and_why(advice: Mapping[str, Any], fleet: Fleet) -> dict[str, Any]:
 
 
 def _links(advice: Mapping[str, Any], fleet: Fleet) -> list[dict[str, str]]:
-    """Link to the answer on the main workload, and to why one pair stands above the other."""
+    """Return links to the answer for the main workload, and to the comparison of both pairs."""
     disk, mix = fleet.disks[advice["machine"]], fleet.mixes[advice["machine"]]
     hypervisor = disk.machine.host.hypervisor
     main = names.slug_for("workload", max(mix.shares, key=lambda name: mix.shares[name])) or ""
@@ -145,21 +143,21 @@ def _links(advice: Mapping[str, Any], fleet: Fleet) -> list[dict[str, str]]:
 
 
 def _campaign_address(missing: Mapping[str, Any], hosts: Collection[Host]) -> str:
-    """Return the address of a campaign that would tell, filled in; for the first host with that hypervisor."""
+    """Return the address of a filled-in campaign for a comparison, on the first host with its hypervisor."""
     able = (host for host in hosts if host.hypervisor and host.hypervisor.slug == missing["hypervisor"])
     host = next(able, None)
     pairs = [pair.split("-on-") for pair in missing["pairs"]]
-    asked = {
+    parameters = {
         **({"host": host.pk} if host else {}),
         **{"driver": Host.Driver.LIBVIRT.value, "workloads": missing["workload"], "vm_counts": 1},
         "guest_file_systems": sorted({pair[0] for pair in pairs}),
         "host_file_systems": sorted({pair[1] for pair in pairs}),
     }
-    return f"{reverse('campaign-new')}?{urlencode(asked, doseq=True)}"
+    return f"{reverse('campaign-new')}?{urlencode(parameters, doseq=True)}"
 
 
-def _how_to_do(proposal: Mapping[str, Any], fleet: Fleet) -> dict[str, Any]:
-    """Return how to do what is proposed: command lines of kdb measure, or the address of the page that moves a disk."""
+def _proposal_details(proposal: Mapping[str, Any], fleet: Fleet) -> dict[str, Any]:
+    """Return how to carry out a proposal: command lines of kdb measure, or the page that moves a disk."""
     pools = [fleet.pool_rows[name] for name in proposal["pools"]]
     if proposal["kind"] == RUNS:
         places = [f"--place={pool.path}={pool.path}" for pool in pools]
@@ -167,12 +165,12 @@ def _how_to_do(proposal: Mapping[str, Any], fleet: Fleet) -> dict[str, Any]:
         lines = [shlex.join(["kdb", "measure", workload, *words]) for workload in proposal["shares"]]
         return {"commands": lines, "address": ""}
     disk = fleet.disks[proposal["machine"]]
-    asked = urlencode({"disk": disk.target, "pool": pools[1].pk})
-    return {"commands": [], "address": f"{reverse('placement-move-disk', args=[disk.machine_id])}?{asked}"}
+    parameters = urlencode({"disk": disk.target, "pool": pools[1].pk})
+    return {"commands": [], "address": f"{reverse('placement-move-disk', args=[disk.machine_id])}?{parameters}"}
 
 
 def shell_commands(plan: PlacementPlan) -> str:
-    """Write what an operator would type on each host to do the plan by hand, for a shell."""
+    """Write the shell commands that carry out the plan by hand on each host."""
     rows = ObservedPool.objects.filter(host__in=plan.hosts.all()).select_related("host")
     by_name = {name_of(pool.host, pool.path): pool for pool in rows}
     lines = [f"# Moves of plan {plan.pk} (revision {plan.revision}): one after another, with a look at each answer."]
@@ -208,7 +206,7 @@ def _by_qm(entry: Mapping[str, Any], pool: ObservedPool) -> list[str]:
 
 
 def state_mix(machine: ObservedMachine, shares: Mapping[str, float], *, user: User | None) -> None:
-    """Keep what a machine does as its operator says; {} takes the statement back."""
+    """Store a machine's mix as its operator states it; {} deletes the statement."""
     with transaction.atomic():
         if shares:
             StatedMix.objects.update_or_create(machine=machine, defaults={"shares": dict(shares), "stated_by": user})

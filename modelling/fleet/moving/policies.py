@@ -1,4 +1,4 @@
-"""Policies: what may be done on a host without being asked for, and the plans they make and confirm inside it."""
+"""Store the policies of hosts, and make and confirm plans by them."""
 
 import logging
 from datetime import datetime, timedelta
@@ -22,14 +22,14 @@ logger = logging.getLogger(__name__)
 
 PLAN_JOB = "placement_by_policy"
 DAY = timedelta(days=1)
-EVERY = timedelta(hours=1)  # between two tries to remove an old image
+EVERY = timedelta(hours=1)  # between two attempts to remove an old image
 
 Mode, State = PlacementPolicy.Mode, PlacementMove.State
 PLANS_EVERY = {Mode.CONFIRM: DAY, Mode.AUTOMATIC: timedelta(hours=6)}
 
 
 def set_policy(policy: PlacementPolicy, *, user: User | None) -> None:
-    """Keep a host's policy, checked by its form."""
+    """Store a host's validated policy, and record the decision."""
     with transaction.atomic():
         policy.save()
         names = ("mode", "least_gaining", "least_gain", "most_moves_a_day", "copy_rate_mib", "keeps_days")
@@ -37,15 +37,15 @@ def set_policy(policy: PlacementPolicy, *, user: User | None) -> None:
         write_decision(policy.host, PlacementDecision.Action.POLICY, user=user, detail=detail)
 
 
-def set_by(host: Host) -> User | None:
-    """Return who set the host's policy; None: somebody at the server's own command line, or there is none."""
+def policy_author(host: Host) -> User | None:
+    """Return the user who set the host's policy; None: it was set on the server's command line, or there is none."""
     decisions = PlacementDecision.objects.filter(host=host, action=PlacementDecision.Action.POLICY)
     decision = decisions.select_related("actor").first()
     return decision.actor if decision else None
 
 
 def turn_off(host: Host, *, user: User | None) -> None:
-    """Let nothing be done on a host without being asked for."""
+    """Turn off the policy of a host, if it has one that acts."""
     acting = PlacementPolicy.objects.filter(host=host).exclude(mode=Mode.OFF, removes_kept=False)
     for policy in acting.select_related("host"):
         policy.mode, policy.removes_kept = Mode.OFF, False
@@ -53,7 +53,7 @@ def turn_off(host: Host, *, user: User | None) -> None:
 
 
 def run_policy(run: jobs.JobRun, host_id: int) -> None:
-    """Plan for a host, and confirm the moves that its policy lets begin by themselves; in the mode `confirm`, none."""
+    """Make a plan for a host; confirm the moves that its policy allows, or notify its operator in mode `confirm`."""
     host = Host.objects.select_related("hypervisor").get(pk=host_id)
     if moves.policy_of(host).mode == Mode.OFF:
         return
@@ -68,9 +68,9 @@ def run_policy(run: jobs.JobRun, host_id: int) -> None:
 
 
 def moves_allowed(policy: PlacementPolicy, plan: PlacementPlan, most: int) -> list[str]:
-    """Return the moves of a plan inside the policy's bounds, the largest gain first; `most` at most.
+    """Return at most `most` moves of a plan within the policy's bounds, the largest gain first.
 
-    A disk that was ever moved is left to a person.
+    Disks that were moved before are left to a person, so that a policy cannot move one back and forth.
     """
     earlier = PlacementMove.objects.filter(host=policy.host, switched_at__isnull=False)
     moved = {(str(uuid), disk) for uuid, disk in earlier.values_list("machine_uuid", "disk")}
@@ -86,26 +86,26 @@ def moves_allowed(policy: PlacementPolicy, plan: PlacementPlan, most: int) -> li
 
 
 def moves_left(policy: PlacementPolicy) -> int:
-    """Return how many more moves may begin by themselves; those of the last 24 hours count."""
+    """Return how many more moves the policy may confirm within 24 hours."""
     own = PlacementMove.objects.filter(host=policy.host, asked_by=None, plan__isnull=False, asked_at__gt=now() - DAY)
     return max(policy.most_moves_a_day - own.exclude(state=State.CANCELLED).count(), 0)
 
 
 def run_due() -> None:
-    """Take up, on every tick, hosts whose policy wants another plan, and old images whose time is up.
+    """Enqueue plans of policies that are due, and remove old images after their time. Called on every tick.
 
-    The policy of who may use the host no more is turned off.
+    A policy is turned off when its author may no longer use the host.
     """
     at = now()
     acting = PlacementPolicy.objects.exclude(mode=Mode.OFF, removes_kept=False)
     for policy in acting.filter(host__archived_at=None).select_related("host"):
-        if not permissions.may_use_host(set_by(policy.host), policy.host):
+        if not permissions.may_use_host(policy_author(policy.host), policy.host):
             turn_off(policy.host, user=None)
     for policy in PlacementPolicy.objects.exclude(mode=Mode.OFF).filter(host__archived_at=None).select_related("host"):
         since = at - PLANS_EVERY[Mode(policy.mode)]
         recent = PlacementPlan.objects.filter(hosts=policy.host, made_by=None, made_at__gt=since)
         is_useless = policy.mode == Mode.AUTOMATIC and (moves.reason_to_wait(policy.host, at) or not moves_left(policy))
-        if not (is_useless or recent.exists() or _is_asked(policy.host, since)):
+        if not (is_useless or recent.exists() or _was_enqueued(policy.host, since)):
             jobs.enqueue(PLAN_JOB, host_id=policy.host_id)
     due = PlacementMove.objects.filter(
         state=State.KEPT,
@@ -123,7 +123,7 @@ def run_due() -> None:
             logger.info("old image stays move=%s reason=%s", move.pk, error)
 
 
-def _is_asked(host: Host, since: datetime) -> bool:
-    """Tell whether a plan by policy was asked for since then; one that failed is not asked for before its time."""
-    asked = Job.objects.filter(kind=PLAN_JOB, created_at__gt=since).only("arguments")
-    return any(job.arguments["host_id"] == host.pk for job in asked)
+def _was_enqueued(host: Host, since: datetime) -> bool:
+    """Tell whether a plan by policy was enqueued since then, so that one that failed is not repeated at once."""
+    recent_jobs = Job.objects.filter(kind=PLAN_JOB, created_at__gt=since).only("arguments")
+    return any(job.arguments["host_id"] == host.pk for job in recent_jobs)

@@ -1,4 +1,4 @@
-"""The jobs of moves, and what an execution (experiments.fleet.moving) leaves in the database."""
+"""Run the jobs of moves, and store the progress of their execution (experiments.fleet.moving)."""
 
 import logging
 from datetime import timedelta
@@ -23,7 +23,7 @@ State, Action = PlacementMove.State, PlacementDecision.Action
 
 
 def driver_move(move: PlacementMove) -> Move:
-    """Return the move in the words of a driver."""
+    """Return the move as drivers take it."""
     policy = moves.policy_of(move.host)
     return Move(
         token=move.token,
@@ -37,7 +37,7 @@ def driver_move(move: PlacementMove) -> Move:
 
 
 def run_move(job: jobs.JobRun, move_id: int) -> None:
-    """Do the job of a move. The move ends kept, failed or cancelled; or the job fails, and a later one goes on."""
+    """Execute a move: it ends kept, failed or cancelled, or the job fails and a later one continues."""
     move = PlacementMove.objects.select_related("host", "to_pool", "plan", "back_of").get(pk=move_id)
     if move.job_id != job.job_id or move.state not in moves.ACTIVE:
         return
@@ -47,7 +47,7 @@ def run_move(job: jobs.JobRun, move_id: int) -> None:
 
 
 def run_removal(job: jobs.JobRun, move_id: int) -> None:
-    """Remove what a move left: its kept old image, or a copy. What the host refuses stays, with the reason."""
+    """Remove the image that a move left: the old one, or an unfinished copy. Log the reason if the host refuses."""
     move = PlacementMove.objects.select_related("host", "to_pool").get(pk=move_id)
     if move.job_id != job.job_id or not moves.may_remove(move):
         return
@@ -65,7 +65,7 @@ def run_removal(job: jobs.JobRun, move_id: int) -> None:
 
 
 class Record(moving.MoveRecord):
-    """The record of one job's execution of a move; the job's lease says whether the move is still its own."""
+    """The record of one job's execution of a move, which the job owns as long as it holds its lease."""
 
     def __init__(self, job: jobs.JobRun, move: PlacementMove) -> None:
         self.job, self.move, self.steps = job, move, 0
@@ -146,7 +146,7 @@ class Record(moving.MoveRecord):
         logger.info("move=%s state=%s reason=%r", self.move.pk, state, reason)
 
     def _update(self, **values: Any) -> None:
-        """Update the move where it is still this job's. Raises LeaseLost."""
+        """Update the move if this job still owns it. Raises LeaseLost."""
         with transaction.atomic():
             self.steps += 1
             self.job.step(self.steps)

@@ -1,4 +1,4 @@
-"""Says to other rooms how the advice did by moves."""
+"""Report the outcomes of moves to other rooms."""
 
 from modelling.evidence.words import counted, percent
 
@@ -8,7 +8,7 @@ __all__ = ["score", "score_sentences"]
 
 
 def score_sentences() -> list[str]:
-    """Say how the advice did, for the quality page; nothing where nothing was moved by a plan."""
+    """Return sentences on the outcomes of planned moves, for the quality page; [] without moves."""
     record = score()
     if not record["moves"]:
         return []

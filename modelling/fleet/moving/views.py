@@ -1,4 +1,4 @@
-"""Plans, moves and policies in the browser, for operators."""
+"""Pages of plans, moves and policies, for operators."""
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -34,13 +34,13 @@ def placement(request: HttpRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @operators_only
 def plan_detail(request: HttpRequest, pk: int) -> HttpResponse:
-    """Show a plan: what it says of each machine, to be confirmed, or asked for otherwise."""
+    """Show a plan; confirm moves of it, or make a variant."""
     plan = get_object_or_404(plans.visible_to(request.user).select_related("made_by", "instead_of"), pk=pk)
     page, problem = pages.plan_page(plan), ""
     form = WhatIfForm(plan, request.POST if request.POST.get("do") == "what-if" else None)
     if request.method == "POST":
         try:
-            if (answer := _do_to_plan(request, plan, form)) is not None:
+            if (answer := _handle_plan_button(request, plan, form)) is not None:
                 return answer
         except PlacementError as error:
             problem = str(error)
@@ -48,8 +48,8 @@ def plan_detail(request: HttpRequest, pk: int) -> HttpResponse:
     return render(request, "modelling/plan.html", context, status=409 if problem else 422 if form.errors else 200)
 
 
-def _do_to_plan(request: HttpRequest, plan: PlacementPlan, form: WhatIfForm) -> HttpResponse | None:
-    """Do what the pressed button says; None where its form has errors."""
+def _handle_plan_button(request: HttpRequest, plan: PlacementPlan, form: WhatIfForm) -> HttpResponse | None:
+    """Perform the action of the pressed button; None where its form has errors."""
     match request.POST.get("do"):
         case "confirm":
             moves.confirm(plan, request.POST.getlist("machine"), user=user_of(request))
@@ -62,14 +62,14 @@ def _do_to_plan(request: HttpRequest, plan: PlacementPlan, form: WhatIfForm) -> 
                 hosts, user=user_of(request), rules=form.rules(), what_if=form.what_if(), instead_of=plan
             )
             return redirect("placement-plan", other.pk)
-        case other_deed:
-            raise Http404(f"nothing is called {other_deed}")
+        case name:
+            raise Http404(f"nothing is called {name}")
 
 
 @require_safe
 @operators_only
 def plan_commands(request: HttpRequest, pk: int) -> HttpResponse:
-    """Show what an operator would type."""
+    """Show the shell commands of a plan."""
     plan = get_object_or_404(plans.visible_to(request.user), pk=pk)
     return HttpResponse(plans.shell_commands(plan), content_type="text/plain; charset=utf-8")
 
@@ -78,7 +78,7 @@ def plan_commands(request: HttpRequest, pk: int) -> HttpResponse:
 @operators_only
 @varies_for_htmx
 def move_detail(request: HttpRequest, pk: int) -> HttpResponse:
-    """Show one move: how far it is, what it rests on, what became of it."""
+    """Show one move with its progress, plan and outcome; cancel it, move back or remove the old image."""
     move = get_object_or_404(
         PlacementMove.objects.select_related("host", "job", "plan", "from_pool", "to_pool", "asked_by", "back_of"),
         pk=pk,
@@ -87,7 +87,7 @@ def move_detail(request: HttpRequest, pk: int) -> HttpResponse:
     problem = ""
     if request.method == "POST":
         try:
-            return redirect("placement-move", _do_to_move(request, move).pk)
+            return redirect("placement-move", _handle_move_button(request, move).pk)
         except PlacementError as error:
             problem = str(error)
     shown = {"move": move, "page": pages.move_page(move, request.user), "problem": problem}
@@ -95,8 +95,8 @@ def move_detail(request: HttpRequest, pk: int) -> HttpResponse:
     return render(request, template, shown, status=409 if problem else 200)
 
 
-def _do_to_move(request: HttpRequest, move: PlacementMove) -> PlacementMove:
-    """Do what the pressed button says; return the move to look at next."""
+def _handle_move_button(request: HttpRequest, move: PlacementMove) -> PlacementMove:
+    """Perform the action of the pressed button; return the move to show next."""
     match request.POST.get("do"):
         case "call-off":
             moves.call_off(move, user=user_of(request))
@@ -112,7 +112,7 @@ def _do_to_move(request: HttpRequest, move: PlacementMove) -> PlacementMove:
 @require_http_methods(["GET", "HEAD", "POST"])
 @operators_only
 def move_disk(request: HttpRequest, pk: int) -> HttpResponse:
-    """Ask where a disk of a machine is to go, and let it move there."""
+    """Show the form to move a disk of a machine, and request the move."""
     machine = get_object_or_404(
         ObservedMachine.objects.select_related("host"), pk=pk, host__in=permissions.hosts_visible_to(request.user)
     )
@@ -131,7 +131,7 @@ def move_disk(request: HttpRequest, pk: int) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @operators_only
 def empty_pool(request: HttpRequest, pk: int) -> HttpResponse:
-    """Ask where everything on a pool is to go, let it move there, and say what stays."""
+    """Show the form to empty a pool, request the moves, and show which disks stay."""
     pool = get_object_or_404(
         ObservedPool.objects.select_related("host"), pk=pk, host__in=permissions.hosts_visible_to(request.user)
     )
@@ -149,7 +149,7 @@ def empty_pool(request: HttpRequest, pk: int) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @operators_only
 def policy(request: HttpRequest, slug: str) -> HttpResponse:
-    """Show or set what may be done on a host without being asked for."""
+    """Show or set the policy of a host."""
     host = get_object_or_404(permissions.hosts_visible_to(request.user), slug=slug)
     form = PolicyForm(request.user, request.POST if request.method == "POST" else None, instance=moves.policy_of(host))
     if request.method == "POST" and form.is_valid():
@@ -162,7 +162,7 @@ def policy(request: HttpRequest, slug: str) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @operators_only
 def machine_mix(request: HttpRequest, pk: int) -> HttpResponse:
-    """Show or keep a machine's mix as its operator states it."""
+    """Show or store a machine's mix as its operator states it."""
     own = ObservedMachine.objects.filter(host__in=permissions.hosts_visible_to(request.user))
     machine = get_object_or_404(own.select_related("host", "stated_mix"), pk=pk)
     stated = getattr(machine, "stated_mix", None)

@@ -1,6 +1,6 @@
-"""Work out which machine to move to which pool.
+"""Compute which machine to move to which pool.
 
-In: machines, pools and rules (`content`), and what answers, runs and earlier moves say (`gather`). Out: a Plan with
-advice on each machine. Begin with `selectors.planned`, then `planning`; `expected_gain` says what a move promises,
-`assignment` chooses moves, `host_evidence` learns from the host itself, `proposals` says what to measure.
+The input is machines, pools and rules (`content`) and evidence from answers, runs and earlier moves (`gather`), the
+output a Plan with advice on each machine. `expected_gain` computes what a move promises, `assignment` chooses moves,
+`host_evidence` learns from the host itself, `proposals` says what to measure. Read `selectors.compute_plan` first.
 """

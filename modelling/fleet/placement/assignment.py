@@ -1,15 +1,15 @@
-"""The mixed-integer programme that says which unit goes to which pool. No Django.
+"""Assign units to pools by mixed-integer programming. No Django.
 
 A unit is a machine, or several that lie together. With x_ip = 1 where unit i moves to pool p,
 
     maximise sum of v_ip x_ip,  sum over p of x_ip <= 1
-    sum over i of size_i x_ip <= room_p                          what leaves frees nothing: its image is kept
+    sum over i of size_i x_ip <= room_p                          units that leave free no room, as images are kept
     load that comes to p - load that leaves p <= max(most_p - load_p, 0)
     of each group, comers to p <= 1 where it has no member in p, else <= leavers of p / members in p
 
-over v_ip > 0 only: nothing is moved to its own loss, and staying is always allowed.
-Three answers, until one is near enough to its bound: the largest gain first; the linear relaxation, whose whole
-moves are taken and then the largest gains that still fit; the search for whole numbers, as long as there is time.
+over v_ip > 0 only: no unit moves at a loss, and staying is always allowed.
+Three methods are tried until one is close enough to its bound: the largest gain first; the linear relaxation, with its
+integral moves and then the largest gains that still fit; the integer search, as long as there is time.
 Solved by HiGHS (Huangfu and Hall 2018, 10.1007/s12532-017-0130-5) through scipy. Source: docs/models/placement.md.
 """
 
@@ -23,8 +23,8 @@ from scipy.sparse import csr_array
 
 from .content import BEST_FOUND, EXACT, GREEDY, METHODS
 
-MOST_CELLS = 50_000  # units times pools that are planned at once; more are divided into regions
-RELAXATION_SECONDS = 60.0  # that it may take at most, beside the time of the search
+MOST_CELLS = 50_000  # units times pools that are solved at once; more are divided into regions
+RELAXATION_SECONDS = 60.0  # time limit, in addition to that of the search
 _TINY, _WHOLE = 1e-9, 1e-6
 
 
@@ -32,9 +32,9 @@ _TINY, _WHOLE = 1e-9, 1e-6
 class Problem:
     """n units and P pools.
 
-    values : (n, P) gain of each pool, not above 0: not to be moved there
+    values : (n, P) gain of each pool; no move where it is not above 0
     here : (n,) pool of each unit; sizes, loads : (n,)
-    room : (P,) bytes that may come; headroom : (P,) load that may come, infinite where no limit is known
+    room : (P,) bytes that still fit; headroom : (P,) load that may be added, infinite without a known limit
     apart : groups of units of which no two move into one pool
     """
 
@@ -48,10 +48,10 @@ class Problem:
 
 
 @dataclass(frozen=True)
-class Assigned:
-    """An assignment that was found.
+class Assignment:
+    """A solution of a problem.
 
-    pools : (n,) where each unit ends; bound : no assignment gains more; method : one of content.METHODS
+    pools : (n,) pool of each unit; bound : upper limit on the gain of any assignment; method : one of content.METHODS
     """
 
     pools: np.ndarray
@@ -63,7 +63,7 @@ class Assigned:
 
 @dataclass
 class Filling:
-    """Pools as they fill up, one move at a time; what it allows keeps every constraint of the problem."""
+    """The state of the pools while moves are made one at a time within the constraints of a problem."""
 
     problem: Problem
     pools: np.ndarray = field(init=False)
@@ -80,7 +80,7 @@ class Filling:
                 self._groups.setdefault(int(unit), []).append(number)
 
     def forbidden_by(self, unit: int, pool: int) -> str:
-        """Return the constraint against the move: space, load, apart; "": none."""
+        """Return the constraint that forbids the move: space, load, apart; "": none."""
         comes = pool != self.problem.here[unit]
         if comes and self.problem.sizes[unit] > self._room[pool] * (1 + _TINY):
             return "space"
@@ -91,7 +91,7 @@ class Filling:
         return ""
 
     def move(self, unit: int, pool: int) -> None:
-        """Move a unit, whatever stands against it."""
+        """Move a unit without checking constraints."""
         problem, old = self.problem, self.pools[unit]
         groups = self._groups.get(unit, [])
         for place, sign in ((old, 1), (pool, -1)):
@@ -101,8 +101,8 @@ class Filling:
             self._places[groups, place] += sign
         self.pools[unit] = pool
 
-    def take(self, moves: list[tuple[int, int]], *, together: bool) -> None:
-        """Make these moves, which hold all constraints `together`; else those that do once others have made room."""
+    def make_moves(self, moves: list[tuple[int, int]], *, together: bool) -> None:
+        """Make these moves. together : unchecked; else those allowed, until no other one makes room"""
         waiting, before = moves, len(moves) + 1
         while len(waiting) < before:
             before, refused = len(waiting), []
@@ -114,7 +114,7 @@ class Filling:
             waiting = refused
 
     def improve(self) -> None:
-        """Take single moves that gain, the largest value first, until none is left that a constraint allows."""
+        """Make single moves that gain, the largest value first, until constraints allow no more."""
         values = self.problem.values
         changed = True
         while changed:
@@ -130,26 +130,26 @@ class Filling:
 
     @property
     def gain(self) -> float:
-        """Sum of the values of all that moved."""
+        """Return the sum of the values of all units that moved."""
         moved = np.flatnonzero(self.pools != self.problem.here)
         return float(self.problem.values[moved, self.pools[moved]].sum())
 
 
 def greedy(problem: Problem) -> Filling:
-    """Take the largest gain first."""
+    """Solve a problem by the largest gain first."""
     filling = Filling(problem)
     filling.improve()
     return filling
 
 
-def assign(problem: Problem, kinds: Sequence[str], seconds: float, gap: float) -> Assigned:
-    """Return the best assignment that is found in the time, in regions where there are more than MOST_CELLS cells.
+def assign(problem: Problem, kinds: Sequence[str], seconds: float, gap: float) -> Assignment:
+    """Return the best assignment found in the time, in regions if there are more than MOST_CELLS cells.
 
-    kinds : (P,) what the pools' gains depend on; each region gets of all kinds
+    kinds : (P,) property of the pools that gains depend on; each region gets pools of all kinds
     seconds : for the search of all regions together; 0: none
     gap : how far from the bound is near enough, a share of it
     """
-    regions = divided(len(problem.here), kinds)
+    regions = divide_into_regions(len(problem.here), kinds)
     pools, assignments = problem.here.copy(), []
     end = time.monotonic() + seconds
     for number, members in enumerate(regions):
@@ -170,9 +170,9 @@ def assign(problem: Problem, kinds: Sequence[str], seconds: float, gap: float) -
             apart=[kept for group in groups if len(kept := group[group >= 0]) > 1],
         )
         left = max(end - time.monotonic(), 0.0) / (len(regions) - number)
-        assignments.append(_assigned(part, left, gap))
+        assignments.append(_assign_region(part, left, gap))
         pools[units] = members[assignments[number].pools]
-    return Assigned(
+    return Assignment(
         pools,
         gain=sum(assignment.gain for assignment in assignments),
         bound=sum(assignment.bound for assignment in assignments),
@@ -181,15 +181,15 @@ def assign(problem: Problem, kinds: Sequence[str], seconds: float, gap: float) -
     )
 
 
-def divided(units: int, kinds: Sequence[str]) -> list[np.ndarray]:
-    """Deal the pools out to regions kind by kind, so that no region has more than MOST_CELLS cells on average."""
+def divide_into_regions(units: int, kinds: Sequence[str]) -> list[np.ndarray]:
+    """Divide the pools of each kind evenly among regions of at most MOST_CELLS cells on average."""
     number = max(1, min(int(np.ceil(np.sqrt(units * len(kinds) / MOST_CELLS))), len(kinds) // 2))
     order = np.argsort(np.array(kinds), kind="stable")
     return [np.sort(order[start::number]) for start in range(number)]
 
 
-def _assigned(problem: Problem, seconds: float, gap: float) -> Assigned:
-    """Assign by the largest gain first, then by the relaxation, then by the search, until the gap is reached."""
+def _assign_region(problem: Problem, seconds: float, gap: float) -> Assignment:
+    """Solve a region by the largest gain first, the relaxation, and the search, until the gap is reached."""
     end = time.monotonic() + seconds
     best, method = greedy(problem), GREEDY
     bound = float(np.maximum(problem.values.max(axis=1, initial=0.0), 0.0).sum())
@@ -206,7 +206,7 @@ def _assigned(problem: Problem, seconds: float, gap: float) -> Assigned:
             constraints=constraints,
             options={"time_limit": left, "mip_rel_gap": gap},
         )
-        if not integral and solution.status:  # time was up: neither a bound nor an answer
+        if not integral and solution.status:  # time limit reached: neither bound nor solution
             continue
         reached = solution.mip_dual_bound if integral else solution.fun
         if reached is not None and np.isfinite(reached):
@@ -214,17 +214,17 @@ def _assigned(problem: Problem, seconds: float, gap: float) -> Assigned:
         if solution.x is not None:
             taken = Filling(problem)
             whole = np.flatnonzero(solution.x > 1 - _WHOLE)
-            taken.take(list(zip(units[whole].tolist(), pools[whole].tolist(), strict=True)), together=integral)
+            taken.make_moves(list(zip(units[whole].tolist(), pools[whole].tolist(), strict=True)), together=integral)
             taken.improve()
             if taken.gain > best.gain:
                 best, method = taken, BEST_FOUND
     if bound - best.gain <= gap * bound:
         method = EXACT
-    return Assigned(best.pools, best.gain, max(bound, best.gain), method)
+    return Assignment(best.pools, best.gain, max(bound, best.gain), method)
 
 
 def _constraints(problem: Problem, units: np.ndarray, pools: np.ndarray) -> LinearConstraint:
-    """Return a x <= b over the cells (units[c], pools[c])."""
+    """Return the constraints a x <= b over the cells (units[c], pools[c])."""
     n, size = problem.values.shape
     cells = np.arange(len(units))
     rows, columns, entries, limits = [units], [cells], [np.ones(len(units))], [np.ones(n)]
@@ -241,9 +241,9 @@ def _constraints(problem: Problem, units: np.ndarray, pools: np.ndarray) -> Line
         return add(first, row, np.concatenate([at, at]), np.concatenate([comes, -leaves]), limit)
 
     largest, heaviest = problem.sizes.max(initial=_TINY), problem.loads.max(initial=_TINY)
-    sizes, loads = problem.sizes / largest, problem.loads / heaviest  # of about one, as the solver likes numbers
+    sizes, loads = problem.sizes / largest, problem.loads / heaviest  # scaled to about 1 for the solver
     first = add(n, pools, cells, sizes[units], problem.room / largest)
-    headroom = np.minimum(problem.headroom / heaviest, loads.sum())  # more than all never comes
+    headroom = np.minimum(problem.headroom / heaviest, loads.sum())  # at most the load of all units
     first = add_both(first, cells, loads[units], loads[units], headroom)
     for group in problem.apart:
         at = np.flatnonzero(np.isin(units, group))

@@ -11,16 +11,16 @@ from modelling.estimation.verdict import STRENGTHS
 
 
 class FleetError(ValueError):
-    """Machines, pools or rules that cannot be; the text names the one, the field, and what is allowed."""
+    """Machines, pools or rules are invalid; the text names the item, the field, and what is allowed."""
 
 
 @dataclass(frozen=True)
 class Pool:
-    """A place where images lie.
+    """A place for images.
 
-    free_bytes : of it reserve_bytes stay free
-    most_load : all its machines together may ask of it; None: not known, and then nothing is held against it
-    site : machines move between pools of one site only
+    free_bytes : including reserve_bytes, which have to stay free
+    most_load : limit on the load of all its machines; None: not known, so not limited
+    site : machines move only between pools of one site
     """
 
     name: str
@@ -33,12 +33,12 @@ class Pool:
 
 @dataclass(frozen=True)
 class Machine:
-    """A virtual machine, and what it does.
+    """A virtual machine and its load.
 
-    pool : where it lies; shares : known workload to its share of the time, above 0, need not add up to 1
-    size_bytes : to be copied; load : on average
+    pool : where it is now; shares : known workload to its share of the time, above 0, in any unit
+    size_bytes : to copy; load : mean
     excluded : pools it must not move to
-    apart : of machines with the same name here no two move into one pool; together : those are in one pool
+    apart : name of a group of which no two move into one pool; together : of a group that stays in one pool
     """
 
     name: str
@@ -58,12 +58,12 @@ class Machine:
 class Rules:
     """The rules that a move must meet.
 
-    margin : gain that counts
-    least_gaining, most_losing : probability of gaining the margin at least, and of being slower at all
-    least_strength : of the evidence, a word of modelling.estimation.verdict.STRENGTHS
+    margin : smallest gain of interest
+    least_gaining, most_losing : bounds on the probability of gaining the margin, and of being slower at all
+    least_strength : of the evidence, one of modelling.estimation.verdict.STRENGTHS
     horizon : time over which a move must pay; copy_rate : bytes a second
     slowdown : share of its throughput that a machine loses while it is copied
-    seconds : after which no site is searched any longer; gap : how far from the bound is near enough, a share of it
+    seconds : time limit of the search; gap : share of the bound by which a solution may miss it
     """
 
     margin: float = 0.1
@@ -79,14 +79,13 @@ class Rules:
 
 @dataclass(frozen=True)
 class Prospect:
-    """The ratio that will be seen of a machine there against here: by a new laboratory, like those that measured, or
-    where the pools themselves were measured.
+    """The predicted ratio of a machine's throughput there to here, in a new laboratory or on measured pools.
 
     ratio : of the throughput, with low and high its 95 % interval
-    gain : expected, a share of the better of both: what staying is expected to lose less what moving is
-    gaining, losing : probability of gaining the margin at least, and of being slower
-    strength : of the weakest answer it rests on; laboratories : of that answer
-    runs, moves : on the two pools' host that it rests on; measured : share of the load under which they were made
+    gain : expected loss by staying less that by moving, as a share of the better of both
+    gaining, losing : probability of gaining at least the margin, and of being slower
+    strength : of the weakest answer used; laboratories : of that answer
+    runs, moves : used, on the host of the pools; measured : share of the load that these cover
     """
 
     ratio: float
@@ -112,7 +111,7 @@ class Unknown:
 
 @dataclass(frozen=True)
 class Better:
-    """A pool that promises more than where the machine ends, and the constraint that forbids it."""
+    """A pool that promises more than the one the machine ends in, and the constraint that forbids it."""
 
     pool: str
     gain: float
@@ -123,10 +122,10 @@ class Better:
 class Advice:
     """The advice on one machine.
 
-    pool : where it ends; it stays where that is `here`
-    gain : expected, net of the copy; None where it stays
-    prospect : there against here, of a move; else of the pool that came nearest to one
-    why : a word of WHYS; better : of all pools it may not have, the one with the most gain
+    pool : where it ends, `here` if it stays
+    gain : expected, net of the copy; None if it stays
+    prospect : of the move; if it stays, of the pool with the largest gain
+    why : one of WHYS; better : of the forbidden pools, the one with the largest gain
     """
 
     machine: str
@@ -145,8 +144,8 @@ class Advice:
         return self.pool != self.here
 
 
-# Why a machine moves or stays: the gain; no room; it must; one kind of host storage only; no evidence; weak
-# evidence; a gain too small, or less than the copy costs.
+# Why a machine moves or stays: for the gain; a constraint; pinned; all pools of one kind; no evidence; weak evidence; a
+# gain too small, or below the cost of the copy.
 MOVES, CONSTRAINED, PINNED, NO_CHOICE, NOT_KNOWN, NOT_SURE, NO_GAIN = WHYS = (
     *("moves", "constrained", "pinned", "no choice", "not known", "not sure", "no gain"),
 )
@@ -154,7 +153,7 @@ MOVES, CONSTRAINED, PINNED, NO_CHOICE, NOT_KNOWN, NOT_SURE, NO_GAIN = WHYS = (
 
 @dataclass(frozen=True)
 class ToMeasure:
-    """Two pairs that nobody compared by numbers under a load, and how many machines wait for it."""
+    """Two pairs that no numbers compare under a load, and how many machines need that."""
 
     workload: str
     hypervisor: str
@@ -163,19 +162,19 @@ class ToMeasure:
 
 
 RUNS, TRIAL = ("runs", "trial move")
-MOVE = "move"  # of what is counted; the other kind are RUNS
+MOVE = "move"  # kind of Counted, besides RUNS
 
 
 @dataclass(frozen=True)
 class Proposal:
-    """A proposal names what would tell where to put machines of one load: runs on pools, or one trial move.
+    """A proposal to find the best pool for machines of one load: by runs on pools, or by one trial move.
 
-    site, guest_fs, shares : of the machines; machines : how many wait for it
-    pools : that are run on, the one most lie on first; of a trial, where it lies and where it goes
-    gain : by which the pool chosen after it is expected to be faster than the one chosen now, a share; at most, where
-        pools are too full for all
-    runs : that it takes, under all workloads together; 0: of a trial move
-    machine : that is moved for a trial, the smallest; copy_seconds : of its copy
+    site, guest_fs, shares : of the machines; machines : their number
+    pools : to run on, first the one that most machines are on; of a trial, source and target
+    gain : expected advantage of the pool chosen afterwards over the one chosen now, a share; an upper limit if pools
+        are too full for all
+    runs : needed, under all workloads together; 0 for a trial move
+    machine : to move for a trial, the smallest; copy_seconds : of its copy
     """
 
     kind: str
@@ -192,9 +191,9 @@ class Proposal:
 
 @dataclass(frozen=True)
 class Counted:
-    """Runs of one sitting, or one move, that a plan rests on.
+    """Runs of one sitting, or one move, that a plan uses.
 
-    number : of the sitting or the move; site : where; text : what it was and what came of it
+    number : of the sitting or the move; text : description with the outcome
     """
 
     kind: str
@@ -203,8 +202,7 @@ class Counted:
     text: str
 
 
-# How a site was planned: within the gap; time was up; time was up, and nothing was found better than taking the largest
-# gain first.
+# How a site was solved: within the gap; at the time limit; at the time limit by the largest gain first.
 EXACT, BEST_FOUND, GREEDY = METHODS = ("exact", "best found", "greedy")
 
 
@@ -212,11 +210,11 @@ EXACT, BEST_FOUND, GREEDY = METHODS = ("exact", "best found", "greedy")
 class Plan:
     """The advice on all machines, in their order.
 
-    gain : sum of the machines' expected gains; bound : no plan under the same constraints and in the same regions gains
-        more; gap : what may be missing, a share of the bound
-    method : the least exact of the regions'; regions : that were planned each for itself
-    measured : sites of whose pools runs of a laboratory tell
-    counted : these runs, and the moves whose outcome it rests on; proposals : what would tell where too little is known
+    gain : sum of the machines' expected gains; bound : upper limit under the same constraints and regions; gap : share
+        of the bound that may be missing
+    method : the least exact of all regions; regions : number of parts solved independently
+    measured : sites with runs of a laboratory on their pools
+    counted : these runs, and the moves with outcomes used; proposals : for loads with too little evidence
     """
 
     advice: tuple[Advice, ...]

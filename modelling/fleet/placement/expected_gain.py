@@ -1,8 +1,8 @@
-"""Compute what moving one machine promises, from predictive distributions and never from a point. No Django.
+"""Compute the prospect of moving one machine, from predictive distributions rather than point estimates. No Django.
 
-The difference of ln throughput there and here, as a new laboratory will see it, is a mixture of normals over tau
-(modelling.estimation.bayes); that of a mix of workloads is the sum of w_k times each: of what is published jointly, of
-runs under one workload apart from all others.
+The difference of ln throughput there and here in a new laboratory is a mixture of normals over tau
+(modelling.estimation.bayes). That of a mix of workloads is the sum of w_k times each: published ones jointly, those of
+runs under one workload independently.
 Source: docs/models/placement.md.
 """
 
@@ -22,7 +22,7 @@ from modelling.estimation.verdict import STRENGTHS
 from .content import Prospect, Rules, Unknown
 
 _INTERVAL = np.array([0.025, 0.5, 0.975])
-_NODES = 32  # of a mixed mixture: probabilities move by less than 1e-3
+_NODES = 32  # normals of a reduced mixture; probabilities change by less than 1e-3
 
 
 Together = Callable[[tuple[str, ...], tuple[tuple[str, float], ...]], Posterior]
@@ -30,12 +30,12 @@ Together = Callable[[tuple[str, ...], tuple[tuple[str, float], ...]], Posterior]
 
 @dataclass(frozen=True)
 class Known:
-    """The knowledge that one part of an answer has of pairs of file systems.
+    """The knowledge of pairs of file systems from one part of an answer.
 
-    numbers : the sets of pairs that measured comparisons join; strength : of its verdict
-    runs, moves : on the pools themselves, which stand in its pairs in place of host file systems, and that came from
-        one to another; both 0: it is published
-    together : gives what is published of pairs under several workloads by shares, jointly
+    numbers : sets of pairs connected by measured comparisons; strength : of its verdict
+    runs, moves : on the pools themselves, whose names replace the host file systems in pairs, and between them; both 0
+        for published knowledge
+    together : function of pairs and shares of workloads to their joint posterior, of published knowledge
     """
 
     posterior: Posterior
@@ -47,16 +47,16 @@ class Known:
     together: Together | None = None
 
     def joins(self, pair: str, other: str) -> bool:
-        """Tell whether measured comparisons lead from one to the other."""
+        """Tell whether measured comparisons connect the two."""
         return any({pair, other} <= joined for joined in self.numbers)
 
 
-# Workload and hypervisor to the parts of the answer.
+# Workload and hypervisor to the parts of the answer, the first one preferred.
 Knowledge = Mapping[tuple[str, str], Sequence[Known]]
 
 
 def known_of(ranking: Ranking, together: Together) -> tuple[Known, ...]:
-    """Return what each part of a ranking of the axis fs-pair knows. together : as of Known"""
+    """Return the knowledge from each part of a ranking of the axis fs-pair. together : as in Known"""
     return tuple(
         Known(
             part.posterior,
@@ -70,7 +70,7 @@ def known_of(ranking: Ranking, together: Together) -> tuple[Known, ...]:
 
 
 class Difference(NamedTuple):
-    """A mixture of normals: weights of sum one, means, deviations; (T,) each; ln ratio."""
+    """A mixture of normals of a ln ratio: weights, which add up to 1, means and deviations, (T,) each."""
 
     weights: np.ndarray
     means: np.ndarray
@@ -78,27 +78,27 @@ class Difference(NamedTuple):
 
 
 def difference(posterior: Posterior, there: str, here: str) -> Difference:
-    """Return ln throughput of one treatment less that of another, as a new laboratory will see it."""
+    """Return the predictive difference of ln throughput, there - here, in a new laboratory."""
     places = (np.array([posterior.treatments.index(name)]) for name in (there, here))
     means, variances, extras = posterior.differences(*places)
     return Difference(posterior.weights, means[0], np.sqrt(variances[0] + extras[0]))
 
 
-def mixed(parts: Sequence[tuple[float, Difference]]) -> Difference:
-    """Return the sum of shares times independent differences; shares add up to 1."""
+def add_differences(parts: Sequence[tuple[float, Difference]]) -> Difference:
+    """Return the sum of independent differences times their shares, which add up to 1."""
     first, *others = [Difference(d.weights, share * d.means, share * d.deviations) for share, d in parts]
     for other in others:
-        one, two = _fewer(first), _fewer(other)
+        one, two = _reduce(first), _reduce(other)
         both = Difference(
             np.outer(one.weights, two.weights).ravel(),
             np.add.outer(one.means, two.means).ravel(),
             np.hypot.outer(one.deviations, two.deviations).ravel(),
         )
-        first = _fewer(both)
+        first = _reduce(both)
     return first
 
 
-def _fewer(mixture: Difference) -> Difference:
+def _reduce(mixture: Difference) -> Difference:
     """Reduce the mixture to at most _NODES normals: neighbours in deviation joined, with their mean and variance."""
     if len(mixture.weights) <= _NODES:
         return mixture
@@ -114,7 +114,7 @@ def _fewer(mixture: Difference) -> Difference:
 
 
 def expected_gain(mixture: Difference) -> float:
-    """Return E[1 - exp(-d); d > 0] - E[1 - exp(d); d < 0]: odd in d, so doubt alone is no gain."""
+    """Return E[1 - exp(-d); d > 0] - E[1 - exp(d); d < 0], which is odd in d, so that uncertainty alone is no gain."""
     weights, means, deviations = mixture
     below, above = ndtr(-means / deviations), ndtr(means / deviations)
     return float(weights @ (shortfall(-means, deviations, above) - shortfall(means, deviations, below)))
@@ -130,9 +130,9 @@ def prospect(
     margin: float,
     pools: tuple[str, str] | None = None,
 ) -> Prospect | Unknown:
-    """Compute what a machine will see on the host file system `there` against `here`.
+    """Compute the prospect of a machine on the host file system `there` against `here`.
 
-    pools : the pools there and here, where runs tell them apart: these count before what is published
+    pools : the pools there and here, if runs compared them; these take precedence over published knowledge
     """
     named = ([pools] if pools else []) + ([(there, here)] if there != here else [])
     pairs = [(pair_key(guest_fs, one), pair_key(guest_fs, other)) for one, other in named]
@@ -150,20 +150,21 @@ def prospect(
             parts.append((workload, share / total, known, pair))
     if missing:
         return Unknown(missing)
-    return _promised(mixed(_differences(parts)), [(share, known) for _, share, known, _ in parts], margin)
+    return _make_prospect(
+        add_differences(_differences(parts)), [(share, known) for _, share, known, _ in parts], margin
+    )
 
 
 def _differences(parts: Sequence[tuple[str, float, Known, tuple[str, str]]]) -> list[tuple[float, Difference]]:
-    """Return shares and independent differences: one of all workloads of which published evidence tells, one of each
-    other.
+    """Return shares and independent differences: one for all workloads with published knowledge, one for each other.
 
-    parts : workload, share, what is known and the pair it is known of
+    parts : workload, share, knowledge, and its pair
     """
     published = [part for part in parts if part[2].together]
     together = published[0][2].together if len(published) > 1 else None
     alone = [part for part in parts if not (together and part[2].together)]
     differences = [(share, difference(known.posterior, *pair)) for _, share, known, pair in alone]
-    if together:  # of the pairs that numbers join to these two under all of them, as a mix ranks them
+    if together:  # with all pairs connected to these two under every workload, as in rankings of mixes
         total, pair = sum(share for _, share, *_ in published), published[0][3]
         joined = [next(names for names in known.numbers if {*pair} <= names) for _, _, known, _ in published]
         keys = tuple(sorted(frozenset.intersection(*joined)))
@@ -173,15 +174,17 @@ def _differences(parts: Sequence[tuple[str, float, Known, tuple[str, str]]]) -> 
 
 
 def host_prospect(evidence: Known, there: str, here: str, margin: float) -> Prospect | None:
-    """Compute what a machine will see by what runs and moves say of its whole load; None where they do not join the
-    two. there, here : pairs of its guest file system and a pool"""
+    """Compute the prospect of a machine from runs and moves under its whole load; None if they do not connect the two.
+
+    there, here : pairs of its guest file system and a pool
+    """
     if not evidence.joins(there, here):
         return None
-    return _promised(difference(evidence.posterior, there, here), [(1.0, evidence)], margin)
+    return _make_prospect(difference(evidence.posterior, there, here), [(1.0, evidence)], margin)
 
 
-def _promised(mixture: Difference, used: Sequence[tuple[float, Known]], margin: float) -> Prospect:
-    """Put a difference into what plans look at. used : share of the load and what tells of it"""
+def _make_prospect(mixture: Difference, used: Sequence[tuple[float, Known]], margin: float) -> Prospect:
+    """Summarise a difference as a prospect. used : shares of the load, with their knowledge"""
     weakest = min((known for _, known in used), key=lambda known: STRENGTHS.index(known.strength))
     means, deviations = (np.tile(part, (len(_INTERVAL), 1)) for part in (mixture.means, mixture.deviations))
     low, middle, high = np.exp(quantiles(means, deviations, mixture.weights, _INTERVAL)).tolist()
@@ -202,19 +205,19 @@ def _promised(mixture: Difference, used: Sequence[tuple[float, Known]], margin: 
 
 
 def chances(mixture: Difference, margin: float) -> tuple[float, float]:
-    """Return the probability that staying is slower by the margin, and that moving is slower at all."""
+    """Return the probabilities of gaining the margin, and of losing at all."""
     limits = np.array([[-math.log1p(-margin)], [0.0]])
     chance = mixture.weights @ ndtr((mixture.means - limits) / mixture.deviations).T
     return float(chance[0]), 1.0 - float(chance[1])
 
 
 def is_sure(prospect: Prospect, rules: Rules) -> bool:
-    """Tell whether the evidence carries a move."""
+    """Tell whether the evidence suffices for a move."""
     return are_sure(prospect.gaining, prospect.losing, prospect.strength, rules)
 
 
 def are_sure(gaining: float, losing: float, strength: str, rules: Rules) -> bool:
-    """Tell whether these chances, and evidence of that strength, carry a move."""
+    """Tell whether these probabilities and this strength of evidence suffice for a move."""
     return (
         gaining >= rules.least_gaining
         and losing <= rules.most_losing

@@ -1,4 +1,4 @@
-"""A fleet as JSON: {"pools": [...], "machines": [...], "rules": {...}}, the fields those of content. No Django."""
+"""Read a fleet from JSON: {"pools": [...], "machines": [...], "rules": {...}} with the fields of content. No Django."""
 
 import json
 from dataclasses import MISSING, fields
@@ -24,12 +24,12 @@ _SHARES = {"type": "object", "additionalProperties": {"type": "number"}}
 
 
 def _schema(kind: type[Pool | Machine | Rules]) -> dict[str, Any]:
-    """Return the JSON schema of an object that becomes one of these."""
-    asked = fields(kind)
+    """Return the JSON schema of objects of a dataclass."""
+    known_fields = fields(kind)
     return {
         "type": "object",
-        "properties": {field.name: _OF_TYPE.get(field.type, _SHARES) for field in asked},
-        "required": [field.name for field in asked if field.default is MISSING],
+        "properties": {field.name: _OF_TYPE.get(field.type, _SHARES) for field in known_fields},
+        "required": [field.name for field in known_fields if field.default is MISSING],
         "additionalProperties": False,
     }
 
@@ -49,13 +49,13 @@ _FLEET = Draft202012Validator(
 
 
 def read_fleet(text: bytes) -> tuple[list[Machine], list[Pool], Rules]:
-    """Return the machines, pools and rules; raises FleetError at what is not as it must be, by its place."""
+    """Return the machines, pools and rules; raises FleetError with the place of the first error."""
     if len(text) > MOST_BYTES:
         raise FleetError(f"{len(text)} bytes; {MOST_BYTES} at most")
     try:
         document = json.loads(text, parse_constant=_not_a_number)
         refuse_unkeepable(document)
-    except (ValueError, RecursionError) as error:  # of bytes that are no UTF-8, too
+    except (ValueError, RecursionError) as error:  # ValueError also for bytes that are not UTF-8
         raise FleetError(f"no JSON: {error}") from error
     for fault in _FLEET.iter_errors(document):
         raise FleetError(f"{fault.json_path[2:] or 'the file'}: {fault.message[:500]}")

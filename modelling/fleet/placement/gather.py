@@ -1,4 +1,4 @@
-"""Gather what plans rest on from the answers as they stand."""
+"""Gather the evidence for plans from current answers, runs and earlier moves."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -8,7 +8,7 @@ from functools import cache, partial
 from kdb.pairs import pair_key
 from kdb.units import THROUGHPUT
 from modelling.answers.estimate import ranking_of
-from modelling.answers.knowledge import everything, where_of
+from modelling.answers.knowledge import published_knowledge, where_of
 from modelling.estimation.bayes import Posterior
 from modelling.estimation.mixes import joint_posterior
 from modelling.evidence import names
@@ -25,7 +25,7 @@ from .words import outcome_words, runs_words
 
 @dataclass(frozen=True)
 class Measured:
-    """A site whose pools a laboratory may have measured. places : place of a run to its pool, by name"""
+    """A site whose pools a laboratory may have measured. places : place of runs to the name of a pool"""
 
     site: str
     laboratory: Laboratory
@@ -33,9 +33,9 @@ class Measured:
 
 
 class EvidenceGatherer:
-    """Gathers what runs and moves say of the pools of the machines' own hosts, each load's when asked.
+    """Gather the evidence of runs and moves on the machines' own hosts, by load, when it is needed.
 
-    measured : at most one of a site; outcomes : of moves, with loads and pools of the catalogue's names
+    measured : at most one of a site; outcomes : of moves, with slugs of the catalogue
     """
 
     def __init__(
@@ -61,8 +61,7 @@ class EvidenceGatherer:
         self._host_evidence: dict[tuple[str, str, str, tuple[tuple[str, float], ...], str], HostEvidence] = {}
 
     def with_runs(self, known: Knowledge) -> tuple[Knowledge, tuple[Counted, ...]]:
-        """Return the knowledge with what runs on the pools say of loads and guests of the machines there, and these
-        runs."""
+        """Return the knowledge extended by runs on the pools under loads of the machines, and these runs."""
         counted: dict[int, Counted] = {}
         everything = {question: tuple(parts) for question, parts in known.items()}
         loads = {
@@ -83,7 +82,7 @@ class EvidenceGatherer:
         return everything, tuple(counted.values())
 
     def with_moves(self) -> tuple[dict[str, Known], tuple[Counted, ...]]:
-        """Return what runs and moves say of the load of each machine for which moves count, and these moves."""
+        """Return machine to its knowledge from runs and moves, for machines whose load was moved, and these moves."""
         by_machine: dict[str, Known] = {}
         known: dict[int, Known] = {}
         counted: dict[int, Counted] = {}
@@ -91,14 +90,14 @@ class EvidenceGatherer:
             site = self.site_of[machine.pool]
             like = [outcome for outcome in self.outcomes[site] if distance(outcome.shares, machine.shares) <= LIKE]
             if like:
-                evidence = self.of(machine)
+                evidence = self.evidence_of(machine)
                 by_machine[machine.name] = known.setdefault(id(evidence), as_known(evidence, machine.guest_fs))
                 for outcome in like:
                     counted[outcome.number] = Counted(MOVE, outcome.number, site, outcome_words(outcome))
         return by_machine, tuple(counted[number] for number in sorted(counted))
 
-    def of(self, machine: Machine) -> HostEvidence:
-        """Return what is known of the pools of the machine's site, for its load."""
+    def evidence_of(self, machine: Machine) -> HostEvidence:
+        """Return the evidence on the pools of the machine's site, for its load; cached."""
         site, shares = self.site_of[machine.pool], tuple(sorted(machine.shares.items()))
         own = machine.name if any(outcome.machine == machine.name for outcome in self.outcomes[site]) else ""
         key = (site, machine.hypervisor, machine.guest_fs, shares, own)
@@ -133,13 +132,13 @@ class EvidenceGatherer:
         return self._parts[site, question][guest_fs]
 
     def _places(self, measured: Measured) -> dict[str, str]:
-        """Return the places of runs that lie on pools of the plan."""
+        """Return the places of runs on pools of the plan."""
         return {place: pool for place, pool in measured.places.items() if pool in self.host_fs[measured.site]}
 
 
-def knowledge(workloads: Iterable[str], hypervisors: Iterable[str]) -> Knowledge:
-    """Return what the answers know of pairs by throughput, for these workloads on these hypervisors."""
-    of_hypervisor = {hypervisor: cache(partial(_together, hypervisor)) for hypervisor in hypervisors}
+def load_knowledge(workloads: Iterable[str], hypervisors: Iterable[str]) -> Knowledge:
+    """Return the answers' knowledge of pairs by throughput, for these workloads and hypervisors."""
+    of_hypervisor = {hypervisor: cache(partial(_joint_posterior, hypervisor)) for hypervisor in hypervisors}
     return {
         (workload, hypervisor): known_of(ranking_of(_question(workload, hypervisor)), jointly)
         for workload in workloads
@@ -151,10 +150,10 @@ def _question(workload: str, hypervisor: str) -> Question:
     return Question("fs-pair", workload, hypervisor=hypervisor, metric=THROUGHPUT)
 
 
-def _together(hypervisor: str, keys: Sequence[str], shares: tuple[tuple[str, float], ...]) -> Posterior:
-    """Return what is published of these pairs under workloads by shares, jointly: as a mix of them."""
+def _joint_posterior(hypervisor: str, keys: Sequence[str], shares: tuple[tuple[str, float], ...]) -> Posterior:
+    """Return the published posterior of these pairs for a mix of workloads by shares."""
     where = {workload: where_of(_question(workload, hypervisor)) for workload, _ in shares}
-    return joint_posterior(everything(with_native=False), AXES["fs-pair"], dict(shares), where)(keys)
+    return joint_posterior(published_knowledge(with_native=False), AXES["fs-pair"], dict(shares), where)(keys)
 
 
 def with_slugs(machines: Iterable[Machine], pools: Iterable[Pool]) -> tuple[list[Machine], list[Pool]]:
@@ -177,7 +176,7 @@ def with_slugs(machines: Iterable[Machine], pools: Iterable[Pool]) -> tuple[list
 
 
 def outcomes_with_slugs(outcomes: Iterable[Outcome]) -> list[Outcome]:
-    """Return what came of moves, with slugs in place of names and aliases; without those of what is known no more."""
+    """Return the outcomes with slugs in place of names and aliases, without those whose names are unknown now."""
     renamed = []
     for outcome in outcomes:
         guest_fs = names.slug_for("file_system", outcome.guest_fs)

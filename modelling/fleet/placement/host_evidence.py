@@ -1,14 +1,14 @@
-"""Join what runs and earlier moves on one host say of its pools, for machines of one load. No Django.
+"""Combine the evidence of runs and earlier moves on the pools of one host, for one load. No Django.
 
-What runs say under each workload is one mixture of normals of the pools' ln speed (`machine.Machine`); that of a load
-is their sum by its shares (`machine.mix_machines`). What came of moves between two pools is one block of two, the
-disks there and the disks here, with an error of its own. Of one move
+Runs under a workload give a mixture of normals of the pools' ln speed (`machine.Machine`); that of a load is their sum
+by its shares (`machine.mix_machines`). The outcomes of moves between two pools are one block of two, the disks there
+and the disks here, with an error of its own. For one move
 
     ln speed[moved] = theta[there] - theta[here] + e + f,    variances v + 2 s² of e and 2 (a² months + d²) of f
 
-v that of the comparison; s as of a run, for what a whole week has in common; a for what pools drift apart meanwhile;
-d = 0 for the disk that was moved, under the load it had then, else as for choices that are not alike. Several moves
-share f, so it does not grow less with their number. One side in ten was disturbed, as of runs.
+where v is that of the comparison; s that of a run, for what a whole week has in common; a the drift of pools; d = 0 for
+the moved disk under the load that it had then, else as for different choices. Several moves share f, so that it does
+not shrink with their number. One side in ten is taken to be disturbed, as for runs.
 Source: docs/models/placement.md, "What came of moves here".
 """
 
@@ -29,16 +29,16 @@ from .expected_gain import Known
 
 DRIFT = 0.05  # standard deviation by which ln speed of a pool changes in a month, as in the simulations
 MONTH = 30.0  # days
-LIKE = 0.3  # loads are alike whose shares differ by no more: 70 and 30 % of two are like the first alone
+LIKE = 0.3  # largest distance of similar loads: 70 and 30 % of two workloads are like the first alone
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """An outcome says what came of one move, on the same load.
+    """The outcome of one move, on the same load before and after.
 
-    number : of the move; machine : whose disk, by its name in the fleet; guest_fs, shares : its load then
-    here, there : pools it lay on before and after; speed : ln of the speed after over that before
-    variance : of that, of the comparison alone; days : since it moved
+    number : of the move; machine : its name in the fleet; guest_fs, shares : its load then
+    here, there : pools before and after; speed : ln(speed after / before)
+    variance : of speed, from the comparison alone; days : since the move
     """
 
     number: int
@@ -53,17 +53,17 @@ class Outcome:
 
 
 class Load(NamedTuple):
-    """A load says what a machine does: its guest file system, and its workloads by shares."""
+    """The guest file system of a machine, and its workloads by shares."""
 
     guest_fs: str
     shares: Mapping[str, float]
 
 
 class HostEvidence(NamedTuple):
-    """The knowledge of n pools for one load: a mixture of normals of their ln speed.
+    """The evidence on n pools for one load: a mixture of normals of their ln speed.
 
-    measured : of them, those that were run on under every workload of the load
-    runs : that count; numbers : of the moves that count
+    measured : pools with runs under every workload of the load
+    runs : number of runs used; numbers : of the moves used
     """
 
     pools: tuple[str, ...]
@@ -71,13 +71,13 @@ class HostEvidence(NamedTuple):
     measured: frozenset[str]
     runs: int
     numbers: tuple[int, ...] = ()
-    joined: tuple[frozenset[str], ...] = ()  # pools that runs or moves lead from one to another
+    joined: tuple[frozenset[str], ...] = ()  # sets of pools connected by runs or moves
 
 
 def evidence_of_runs(
     parts: Sequence[tuple[float, Machine]], pools: Sequence[str], measured: Iterable[str], runs: int
 ) -> HostEvidence:
-    """Return what is known of a load before any move. parts : share of each workload, and the pools under it"""
+    """Return the evidence on a load before any move. parts : share of each workload, and the pools under it"""
     total = sum(share for share, _ in parts)
     known = machine.mix_machines([one for _, one in parts], [share / total for share, _ in parts])
     of = frozenset(measured)
@@ -85,7 +85,7 @@ def evidence_of_runs(
 
 
 def add_moves(evidence: HostEvidence, outcomes: Iterable[Outcome], load: Load, name: str = "") -> HostEvidence:
-    """Return the same after these moves, of which those of like loads count. name : of the machine it is asked for"""
+    """Return the evidence updated with those of the moves that had a similar load. name : of the machine"""
     joined, numbers = list(evidence.joined), []
     between: dict[tuple[int, int, bool], list[Outcome]] = {}
     places = {pool: place for place, pool in enumerate(evidence.pools)}
@@ -107,9 +107,9 @@ def add_moves(evidence: HostEvidence, outcomes: Iterable[Outcome], load: Load, n
 
 
 def distance(some: Mapping[str, float], others: Mapping[str, float]) -> float:
-    """Return half of the sum of the differences between the shares of two loads: 0 where they are the same, 1 at most.
+    """Return the total variation distance of two loads, 0 to 1.
 
-    Shares in any unit, above 0 in sum.
+    Shares in any unit, with sums above 0.
     """
     one, two = sum(some.values()), sum(others.values())
     shares = ((some.get(name, 0.0) / one, others.get(name, 0.0) / two) for name in {*some, *others})
@@ -117,15 +117,15 @@ def distance(some: Mapping[str, float], others: Mapping[str, float]) -> float:
 
 
 def error(variance: float, days: float, *, is_itself: bool) -> tuple[float, float]:
-    """Return the variances of either side of what came of a move: its own, and what it shares with like moves.
+    """Return the variances of either side of an outcome: its own, and the one shared with moves between the same pools.
 
-    variance : of the comparison; days : since then
+    variance : of the comparison; days : since the move
     """
     return variance / 2 + VARIATION**2, DRIFT**2 * days / MONTH + (0.0 if is_itself else ALIKE**2)
 
 
 def block(pools: Sequence[str], low: int, high: int, is_itself: bool, outcomes: Sequence[Outcome]) -> Block:
-    """Return what came of moves between two pools, either way, as a block of two. low, high : places of the pools"""
+    """Return the outcomes of moves between two pools, either way, as a block of two. low, high : places of the pools"""
     speeds = np.array([outcome.speed if outcome.there == pools[high] else -outcome.speed for outcome in outcomes])
     errors = [error(outcome.variance, outcome.days, is_itself=is_itself) for outcome in outcomes]
     own, shared = np.array(errors).T
@@ -135,15 +135,15 @@ def block(pools: Sequence[str], low: int, high: int, is_itself: bool, outcomes: 
 
 
 def components(evidence: HostEvidence) -> Components:
-    """Return the evidence's mixture, of a few normals."""
+    """Return the mixture of the evidence, reduced to a few normals."""
     now = evidence.machine
     return merge_components(Components(now.weights, now.means, now.covariances, np.zeros_like(now.covariances)))
 
 
 def as_known(evidence: HostEvidence, guest_fs: str) -> Known:
-    """Return it as a part of what plans know: of `pair_key(guest file system, pool)`.
+    """Return the evidence as knowledge of pairs `pair_key(guest_fs, pool)`.
 
-    Runs under the whole load are strong evidence; where moves join pools it is moderate: nobody drew lots.
+    Runs under the whole load are strong evidence; moves are moderate, because machines were not chosen at random.
     """
     few = components(evidence)
     names = {pool: pair_key(guest_fs, pool) for pool in evidence.pools}

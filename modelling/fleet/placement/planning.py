@@ -1,6 +1,6 @@
-"""A plan for all machines, with what each move rests on and what forbade a better one. No Django.
+"""Plan moves for all machines, with the evidence of each and the constraint against a better one. No Django.
 
-What-if: the same with other pools, machines or rules. Source: docs/models/placement.md.
+A what-if is a plan with other pools, machines or rules. Source: docs/models/placement.md.
 """
 
 import math
@@ -15,7 +15,7 @@ import numpy as np
 from kdb.pairs import pair_key
 from modelling.estimation.verdict import STRENGTHS
 
-from .assignment import Assigned, Filling, Problem, assign
+from .assignment import Assignment, Filling, Problem, assign
 from .content import (
     CONSTRAINED,
     EXACT,
@@ -49,14 +49,14 @@ def plan(
     rules: Rules,
     host_evidence: Mapping[str, Known] | None = None,
 ) -> Plan:
-    """Return the moves that gain most under the constraints; raises FleetError where the input cannot be.
+    """Return the moves that gain most under the constraints; raises FleetError for invalid input.
 
-    host_evidence : machine to what runs and moves say of its load on its site's pools; it counts before all else
+    host_evidence : machine to the evidence of runs and moves on its site's pools, which takes precedence
     """
     check(machines, pools, rules)
     seen = _Prospects(knowledge, rules, host_evidence or {})
     advice: dict[str, Advice] = {}
-    assignments: list[Assigned] = []
+    assignments: list[Assignment] = []
     end = time.monotonic() + rules.seconds
     sites = list(dict.fromkeys(pool.site for pool in pools))
     for number, site in enumerate(sites):
@@ -79,12 +79,12 @@ def plan(
 
 
 def cost(machine_bytes: float, rules: Rules) -> float:
-    """Return the share of a machine's throughput over the horizon that copying it costs."""
+    """Return the cost of copying a machine as a share of its throughput over the horizon."""
     return rules.slowdown * machine_bytes / rules.copy_rate / rules.horizon
 
 
 class _Prospects:
-    """Prospects by what they depend on, each worked out once."""
+    """Compute prospects, each once for all machines that it is the same for."""
 
     def __init__(self, knowledge: Knowledge, rules: Rules, host_evidence: Mapping[str, Known]) -> None:
         @cache
@@ -153,7 +153,7 @@ class _Site:
         )
 
     def _reason(self, machine: int, pool: int) -> str:
-        """Return the word for what forbids the move whatever the others do; "": nothing."""
+        """Return what forbids the move regardless of other moves, a key of words._FORBIDS; "": nothing."""
         one = self.machines[machine]
         members = self.members[self.unit[machine]]
         if any(self.machines[other].is_pinned for other in members):
@@ -167,14 +167,14 @@ class _Site:
         return ""
 
     def _net(self, machine: int, pool: int) -> float:
-        """Return the expected gain less the cost of the copy, where the evidence carries a move."""
+        """Return the expected gain less the cost of the copy, if the evidence suffices for a move."""
         prospect = self._prospect(machine, pool)
         if not isinstance(prospect, Prospect) or not is_sure(prospect, self.rules):
             return _NOT_A_MOVE
         return prospect.gain - cost(self.machines[machine].size_bytes, self.rules)
 
     def _prospect(self, machine: int, pool: int) -> Prospect | Unknown | None:
-        """Return the prospect; None on the same host file system, where only runs on both pools tell them apart."""
+        """Return the prospect; None for pools of one host file system that runs or moves do not compare."""
         there, here = self.pools[pool], self.pools[self.here[machine]]
         if there is here:
             return None
@@ -182,7 +182,7 @@ class _Site:
         return None if there.host_fs == here.host_fs and isinstance(seen, Unknown) else seen
 
     def advice(self, ends: np.ndarray) -> dict[str, Advice]:
-        """Return the advice on each machine, where the units end in these pools."""
+        """Return the advice on each machine. ends : (units,) the pools that the units end in"""
         filling = Filling(self.problem)
         for unit in np.flatnonzero(ends != self.problem.here):
             filling.move(int(unit), int(ends[unit]))
@@ -230,7 +230,7 @@ class _Site:
         return prospect
 
     def _better(self, number: int, end: int, filling: Filling) -> Better | None:
-        """Return the pool that promises this machine most beyond where it ends, with what forbids it."""
+        """Return the pool that promises this machine more than the one it ends in, with what forbids it."""
         gains = self.net[number]
         held = gains[end] if end != self.here[number] else 0.0
         best = int(np.argmax(gains))
@@ -246,7 +246,7 @@ class _Site:
 
 
 def _to_measure(machines: Sequence[Machine], pools: Sequence[Pool], seen: _Prospects) -> tuple[ToMeasure, ...]:
-    """List the comparisons that machines wait for where numbers are missing, the most machines first."""
+    """List comparisons without numbers, with the number of machines that need them, the most first."""
     of_site: dict[str, list[Pool]] = {}
     for pool in pools:
         of_site.setdefault(pool.site, []).append(pool)
@@ -265,7 +265,7 @@ def _to_measure(machines: Sequence[Machine], pools: Sequence[Pool], seen: _Prosp
 
 
 def check(machines: Sequence[Machine], pools: Sequence[Pool], rules: Rules) -> None:
-    """Raise FleetError at the first field that cannot be."""
+    """Raise FleetError at the first invalid field."""
     for kind, names in (("pool", [pool.name for pool in pools]), ("machine", [machine.name for machine in machines])):
         twice = [name for name, number in Counter(names).items() if number > 1]
         if twice:

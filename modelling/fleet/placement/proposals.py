@@ -1,8 +1,7 @@
-"""Proposals for machines of which a plan knows too little: a few runs, or one trial move, that would tell where they
-are better off.
+"""Propose runs or a trial move for machines of which a plan knows too little.
 
-The worth of either is that of runs before they are made (`value.expected_gains`): a run shows a pool's speed with its
-error, a trial move the difference of two. No Django. Source: docs/models/placement.md, "What would tell".
+Both are valued as runs that are not made yet (`value.expected_gains`): a run measures a pool's speed with an error, a
+trial move the difference of two. No Django. Source: docs/models/placement.md, "What would tell".
 """
 
 from collections import Counter, defaultdict
@@ -16,10 +15,10 @@ from modelling.estimation.value import expected_gains, propose_run_sets, run_set
 from .content import NO_CHOICE, NOT_KNOWN, NOT_SURE, RUNS, TRIAL, Advice, Machine, Pool, Proposal, Rules
 from .host_evidence import HostEvidence, components, error
 
-REPETITIONS = 3  # of each pool under each workload, at most
-COMPARED = 0.05**2  # variance of what came of a move that is expected of its comparison, ln speed
-LOOKED_AT = 8  # loads, those of most machines
-MOST = 3  # loads of which proposals are made, those with the most to gain
+REPETITIONS = 3  # most runs of each pool under each workload
+COMPARED = 0.05**2  # expected variance of the comparison after a trial move, ln speed
+MOST_CONSIDERED = 8  # loads to consider, those of most machines
+MOST = 3  # loads to make proposals for, those with the most to gain
 
 
 def proposals(
@@ -33,29 +32,31 @@ def proposals(
     watched: Collection[tuple[str, str]],
     least: float,
 ) -> tuple[Proposal, ...]:
-    """Return what would tell, the largest gain of all machines first; of each load the runs before the trial.
+    """Return proposals, the largest gain of all machines first; for each load runs before a trial.
 
     advice : by machine; evidence_of : what runs and moves say for a machine's load
-    runnable : workloads that can be run; least : gain worth it, a share
-    watched : pools between which a move was made whose outcome is not known yet: it is waited for
+    runnable : workloads that can be run; least : smallest gain to propose, a share
+    watched : pools between which a move is still watched; no trial is proposed for them
     """
     waiting: dict[tuple[str, str, tuple[tuple[str, float], ...]], list[Machine]] = defaultdict(list)
-    of = {pool.name: pool for pool in pools}
+    by_name = {pool.name: pool for pool in pools}
     for machine in machines:
         stays = advice[machine.name].why in (NOT_KNOWN, NOT_SURE, NO_CHOICE) and not machine.is_pinned
         if stays:
             load = tuple(sorted(machine.shares.items()))
-            waiting[of[machine.pool].site, machine.guest_fs, load].append(machine)
-    groups = sorted(waiting.values(), key=lambda group: -len(group))[:LOOKED_AT]
-    by_load = [_of_load(group, of, evidence_of(group[0]), rules, runnable, watched, least) for group in groups]
+            waiting[by_name[machine.pool].site, machine.guest_fs, load].append(machine)
+    groups = sorted(waiting.values(), key=lambda group: -len(group))[:MOST_CONSIDERED]
+    by_load = [
+        _propose_for_load(group, by_name, evidence_of(group[0]), rules, runnable, watched, least) for group in groups
+    ]
     worth = sorted(
-        (of_load for of_load in by_load if of_load),
-        key=lambda of_load: (-max(p.gain * p.machines for p in of_load), of_load[0].site),
+        (made for made in by_load if made),
+        key=lambda made: (-max(p.gain * p.machines for p in made), made[0].site),
     )
-    return tuple(proposal for of_load in worth[:MOST] for proposal in of_load)
+    return tuple(proposal for made in worth[:MOST] for proposal in made)
 
 
-def _of_load(
+def _propose_for_load(
     group: Sequence[Machine],
     pools: Mapping[str, Pool],
     evidence: HostEvidence,
@@ -68,7 +69,7 @@ def _of_load(
     group = [
         machine
         for machine in group
-        if any(_takes(pools[name], machine) for name in evidence.pools if name != machine.pool)
+        if any(_has_room(pools[name], machine) for name in evidence.pools if name != machine.pool)
     ]
     if not group:
         return []
@@ -76,7 +77,7 @@ def _of_load(
     one = min(
         (machine for machine in group if machine.pool == here), key=lambda machine: (machine.size_bytes, machine.name)
     )
-    able = [name for name in evidence.pools if name != here and _takes(pools[name], one)]
+    able = [name for name in evidence.pools if name != here and _has_room(pools[name], one)]
     names = [here, *able]
     known = components(evidence).select([evidence.pools.index(name) for name in names])
     shares = [share / sum(one.shares.values()) for share in one.shares.values()]
@@ -101,6 +102,6 @@ def _of_load(
     return made
 
 
-def _takes(pool: Pool, machine: Machine) -> bool:
-    """Tell whether the machine may move there and fits."""
+def _has_room(pool: Pool, machine: Machine) -> bool:
+    """Tell whether the machine may move to the pool and fits."""
     return pool.name not in machine.excluded and machine.size_bytes <= pool.free_bytes - pool.reserve_bytes

@@ -1,4 +1,4 @@
-"""Placement for other apps: a plan for machines and pools, however they were found."""
+"""Compute placement plans, for other rooms."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import asdict, replace
@@ -11,12 +11,12 @@ from modelling.estimation import ranking
 from modelling.evidence import names
 
 from .content import RUNS, FleetError, Machine, Plan, Pool, Rules
-from .gather import EvidenceGatherer, Measured, knowledge, outcomes_with_slugs, with_slugs
+from .gather import EvidenceGatherer, Measured, load_knowledge, outcomes_with_slugs, with_slugs
 from .host_evidence import Outcome
 from .planning import check, plan
 from .proposals import proposals
 from .solver_output import on_stderr
-from .words import explanation, proposal_words, solved, to_measure_words
+from .words import describe_gap, explanation, proposal_words, to_measure_words
 
 __all__ = [
     "MODEL",
@@ -28,14 +28,14 @@ __all__ = [
     "Plan",
     "Pool",
     "Rules",
-    "document",
-    "planned",
+    "compute_plan",
+    "plan_document",
 ]
 
-MODEL = f"ranking {ranking.METHOD}"  # the version of what a plan rests on
+MODEL = f"ranking {ranking.METHOD}"  # version of the model behind a plan
 
 
-def planned(
+def compute_plan(
     machines: Sequence[Machine],
     pools: Sequence[Pool],
     rules: Rules,
@@ -43,24 +43,24 @@ def planned(
     outcomes: Sequence[Outcome] = (),
     watched: Collection[tuple[str, str]] = (),
 ) -> Plan:
-    """Return the plan from the answers as they stand, from runs on the pools and from what came of earlier moves.
+    """Return the plan by current answers, runs on the pools and outcomes of earlier moves. Raises FleetError.
 
-    watched : pools between which a disk moved whose outcome is still to come. Raises FleetError.
+    watched : pools between which a move is still watched
     """
     check(machines, pools, rules)
     machines, pools = with_slugs(machines, pools)
     workloads = sorted({workload for machine in machines for workload in machine.shares})
-    known = knowledge(workloads, sorted({machine.hypervisor for machine in machines}))
+    knowledge = load_knowledge(workloads, sorted({machine.hypervisor for machine in machines}))
     gatherer = EvidenceGatherer(machines, pools, measured, outcomes_with_slugs(outcomes))
-    known, runs = gatherer.with_runs(known)
-    of_hosts, moves = gatherer.with_moves()
+    knowledge, runs = gatherer.with_runs(knowledge)
+    newest_of_hosts, moves = gatherer.with_moves()
     with on_stderr():
-        best = plan(machines, pools, known, rules, of_hosts)
+        best = plan(machines, pools, knowledge, rules, newest_of_hosts)
     lacking = proposals(
         machines,
         pools,
         {advice.machine: advice for advice in best.advice},
-        gatherer.of,
+        gatherer.evidence_of,
         rules,
         runnable=WORKLOADS,
         watched=watched,
@@ -70,12 +70,12 @@ def planned(
     return replace(best, measured=sites, counted=(*runs, *moves), proposals=lacking)
 
 
-def document(plan: Plan) -> dict[str, Any]:
-    """Return the plan as JSON, with each machine's explanation."""
+def plan_document(plan: Plan) -> dict[str, Any]:
+    """Return the plan as JSON data, with each machine's explanation."""
     return {
         **{name: value for name, value in asdict(plan).items() if name not in ("advice", "to_measure", "proposals")},
         "gap": plan.gap,
-        "solved": solved(plan),
+        "solved": describe_gap(plan),
         "to_measure": [
             {**asdict(comparison), "text": to_measure_words(comparison, names.names())}
             for comparison in plan.to_measure

@@ -1,4 +1,4 @@
-"""Keep what HiGHS prints by itself out of what a command prints. No Django."""
+"""Keep messages of HiGHS out of the output of commands. No Django."""
 
 import ctypes
 import os
@@ -9,9 +9,9 @@ from contextlib import contextmanager
 
 @contextmanager
 def on_stderr() -> Iterator[None]:
-    """Send to standard error what a library writes to standard output meanwhile; for commands, of one thread.
+    """Redirect standard output to standard error, also of C code; only for commands with a single thread.
 
-    HiGHS 1.12 says "transformNewIntegerFeasibleSolution tmpSolver.run();" now and then, whatever its options.
+    HiGHS 1.12 sometimes prints "transformNewIntegerFeasibleSolution tmpSolver.run();", whatever its options.
     """
     libc = ctypes.CDLL(None)
     sys.stdout.flush()
@@ -20,6 +20,6 @@ def on_stderr() -> Iterator[None]:
     try:
         yield
     finally:
-        libc.fflush(None)  # of C's buffer, which would be written later
+        libc.fflush(None)  # or C would write its buffer later
         os.dup2(kept, 1)
         os.close(kept)

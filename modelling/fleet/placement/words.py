@@ -1,4 +1,4 @@
-"""Put plans into words. No Django."""
+"""Write plans in words. No Django."""
 
 from collections.abc import Mapping
 from math import exp
@@ -46,10 +46,10 @@ _STAYS = {
 
 
 def explanation(advice: Advice) -> tuple[str, ...]:
-    """Explain why a machine moves or stays, a sentence a step."""
+    """Explain in sentences why a machine moves or stays."""
     sentences = [f"Move from {advice.here} to {advice.pool}." if advice.why == MOVES else _STAYS[advice.why]]
     if advice.prospect is not None:
-        sentences.append(promised(advice.prospect))
+        sentences.append(describe_prospect(advice.prospect))
     if advice.is_move and advice.gain is not None:
         sentences.append(
             f"{size(advice.copy_bytes)} are copied in {_minutes(advice.copy_seconds)}; "
@@ -61,8 +61,8 @@ def explanation(advice: Advice) -> tuple[str, ...]:
     return tuple(sentences)
 
 
-def promised(prospect: Prospect) -> str:
-    """Put a prospect into a sentence."""
+def describe_prospect(prospect: Prospect) -> str:
+    """Write a prospect as a sentence."""
     parts = [counted(n, noun) for n, noun in ((prospect.runs, "run"), (prospect.moves, "move")) if n]
     runs, is_here = listed(parts), bool(parts)
     is_all = prospect.measured > 0.999
@@ -86,7 +86,7 @@ def _minutes(seconds: float) -> str:
 
 
 def to_measure_words(missing: ToMeasure, names: Mapping[str, Mapping[str, str]]) -> str:
-    """Say what to measure, and how many machines wait for it."""
+    """Write what to measure, and how many machines wait for it."""
     first, second = (entry_label(AXES["fs-pair"], pair, names) for pair in missing.pairs)
     workload = load(names["workload"].get(missing.workload, missing.workload))
     hypervisor = names["hypervisor"].get(missing.hypervisor, missing.hypervisor)
@@ -95,12 +95,12 @@ def to_measure_words(missing: ToMeasure, names: Mapping[str, Mapping[str, str]])
 
 
 def runs_words(runs: int, workload: str, names: Mapping[str, Mapping[str, str]]) -> str:
-    """Say which runs a plan counts."""
+    """Write which runs a plan uses."""
     return f"{counted(runs, 'run').capitalize()} under {load(names['workload'].get(workload, workload))}."
 
 
 def outcome_words(outcome: Outcome) -> str:
-    """Say which move a plan counts."""
+    """Write which move a plan uses, with its outcome."""
     low, high = (exp(outcome.speed + side * NORMAL_95 * outcome.variance**0.5) for side in (-1, 1))
     return (
         f"{outcome.machine} from {outcome.here} to {outcome.there}: on the same load {exp(outcome.speed):.2f} times as "
@@ -109,7 +109,7 @@ def outcome_words(outcome: Outcome) -> str:
 
 
 def proposal_words(proposal: Proposal, names: Mapping[str, Mapping[str, str]]) -> str:
-    """Say what runs or which trial move would tell, and what it may gain."""
+    """Write which runs or trial move are proposed, and their expected gain."""
     guest = names["file_system"].get(proposal.guest_fs, proposal.guest_fs)
     loads = listed(load(names["workload"].get(name, name)) for name in proposal.shares)
     waiting = counted(proposal.machines, "machine")
@@ -125,8 +125,8 @@ def proposal_words(proposal: Proposal, names: Mapping[str, Mapping[str, str]]) -
     )
 
 
-def solved(plan: Plan) -> str:
-    """Say how near a plan is to the best."""
+def describe_gap(plan: Plan) -> str:
+    """Write how close a plan is to the best possible one."""
     how = {
         GREEDY: "Time was up: the largest gain was taken first, and ",
         BEST_FOUND: "Time was up: this is the best that was found, and ",

@@ -1,4 +1,4 @@
-"""Hold every kept answer against one computed from scratch."""
+"""manage.py check_answers: compare stored standing answers with ones computed from scratch."""
 
 from typing import Any
 

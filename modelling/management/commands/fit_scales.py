@@ -1,4 +1,4 @@
-"""Learn how far effects and laboratories differ from everything published, for every answer to start from."""
+"""manage.py fit_scales: learn the scales of effects and laboratories, the priors of every answer."""
 
 import json
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from modelling.answers.knowledge import everything
+from modelling.answers.knowledge import published_knowledge
 from modelling.estimation.hierarchy import PUBLISHED, Hierarchy
 from modelling.estimation.learning import learn
 from modelling.estimation.network import EvidenceError
@@ -24,7 +24,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, trajectories: int, **options: Any) -> None:
         try:
-            scales = learn(Hierarchy(everything().cells), trajectories=trajectories, warm_up=trajectories // 2)
+            scales = learn(Hierarchy(published_knowledge().cells), trajectories=trajectories, warm_up=trajectories // 2)
         except EvidenceError as error:
             raise CommandError(str(error)) from None
         kept = {

@@ -1,4 +1,4 @@
-"""manage.py foretell: what another laboratory will measure of pairs of configurations."""
+"""manage.py foretell: predict the ratios that another laboratory will measure for pairs of configurations."""
 
 import csv
 import io
@@ -8,7 +8,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from kdb.operations.atomic_files import atomic_file
-from modelling.answers.knowledge import everything
+from modelling.answers.knowledge import published_knowledge
 from modelling.prediction.content import forecast_pair, predict
 from modelling.prediction.contrasts import ANSWER, ContrastsError, UnknownNameError, answer, contrast_of, rows
 from modelling.prediction.selectors import margin
@@ -27,13 +27,13 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, file: str, out: str, **options: Any) -> None:
         try:
-            asked = list(rows(Path(file).read_text(encoding="utf-8-sig")))
+            contrasts = list(rows(Path(file).read_text(encoding="utf-8-sig")))
         except (OSError, UnicodeError, ContrastsError) as error:
             raise CommandError(f"{file}: {error}") from error
-        known, answers = everything(), []
+        known, answers = published_knowledge(), []
         if known.cells.empty:
             raise CommandError("nothing is published that could be compared")
-        for row in asked:
+        for row in contrasts:
             try:
                 contrast = contrast_of(row, known.containers)
             except UnknownNameError as error:

@@ -1,4 +1,4 @@
-"""manage.py import_guidance: what makers advise, from its files into the database."""
+"""manage.py import_guidance: load makers' advice from its files into the database."""
 
 from argparse import ArgumentParser
 from pathlib import Path

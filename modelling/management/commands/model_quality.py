@@ -1,4 +1,4 @@
-"""manage.py model_quality: leave each research group out, and print how well the model foretold it."""
+"""manage.py model_quality: leave out each research group, and print how well the model predicts it."""
 
 from argparse import ArgumentParser
 from typing import Any

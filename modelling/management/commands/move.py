@@ -1,4 +1,4 @@
-"""manage.py move: let a disk of an observed machine move to another pool, or empty a pool."""
+"""manage.py move: move a disk of an observed machine to another pool, or empty a pool."""
 
 from typing import Any
 
@@ -26,11 +26,11 @@ class Command(BaseCommand):
             raise CommandError("Say to which pool.")
         stay: list[str] = []
         try:
-            to = manual.pool_named(pool) if pool else None
+            to = manual.find_pool(pool) if pool else None
             if empty:
-                made, stay = manual.empty_pool(manual.pool_named(disk), to, user=None)
+                made, stay = manual.empty_pool(manual.find_pool(disk), to, user=None)
             elif to is not None:
-                made = [manual.move_disk(manual.disk_named(disk), to, user=None)]
+                made = [manual.move_disk(manual.find_disk(disk), to, user=None)]
         except PlacementError as error:
             raise CommandError(str(error)) from error
         for move in made:

@@ -1,4 +1,4 @@
-"""manage.py plan_placement: which machines of a file to move to which storage pool, and why."""
+"""manage.py plan_placement: plan moves of the machines of a file between its storage pools."""
 
 import json
 from dataclasses import asdict
@@ -10,10 +10,10 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from modelling.evidence import counts, names
 from modelling.fleet.placement.content import FleetError, Plan
 from modelling.fleet.placement.fleet_file import MOST_BYTES, read_fleet
-from modelling.fleet.placement.gather import knowledge, with_slugs
+from modelling.fleet.placement.gather import load_knowledge, with_slugs
 from modelling.fleet.placement.planning import check, plan
 from modelling.fleet.placement.solver_output import on_stderr
-from modelling.fleet.placement.words import explanation, solved, to_measure_words
+from modelling.fleet.placement.words import describe_gap, explanation, to_measure_words
 
 
 class Command(BaseCommand):
@@ -35,7 +35,7 @@ class Command(BaseCommand):
         except (OSError, FleetError) as error:
             raise CommandError(f"{file}: {error}") from error
         workloads = sorted({workload for machine in machines for workload in machine.shares})
-        known = knowledge(workloads, sorted({machine.hypervisor for machine in machines}))
+        known = load_knowledge(workloads, sorted({machine.hypervisor for machine in machines}))
         with on_stderr():
             planned = plan(machines, pools, known, rules)
         self.stdout.write(json.dumps(_document(planned), indent=1) if options["json"] else _sentences(planned))
@@ -58,7 +58,7 @@ def _sentences(plan: Plan) -> str:
     ]
     stays = [f"{advice.machine}: {' '.join(explanation(advice))}" for advice in plan.advice if not advice.is_move]
     measure = [to_measure_words(comparison, names.names()) for comparison in plan.to_measure]
-    lines = [f"{len(plan.moves)} of {len(plan.advice)} machines move. {solved(plan)}"]
+    lines = [f"{len(plan.moves)} of {len(plan.advice)} machines move. {describe_gap(plan)}"]
     for title, rows in (("Move:", moves), ("Stay:", stays), ("To measure:", measure)):
         lines += ["", title, *(f"  {row}" for row in rows)] if rows else []
     return "\n".join(lines)

@@ -1,4 +1,4 @@
-"""manage.py profile_workload: what Filebench personalities do to a file system, as JSON lines."""
+"""manage.py profile_workload: print the profiles of Filebench personalities as JSON lines."""
 
 import json
 from argparse import ArgumentParser

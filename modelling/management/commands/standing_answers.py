@@ -1,4 +1,4 @@
-"""Work out the standing answers that a release ships."""
+"""manage.py standing_answers: compute the standing answers that a release ships."""
 
 from typing import Any
 

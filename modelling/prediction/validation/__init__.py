@@ -1,4 +1,4 @@
-"""How well the model foretells what it has not seen.
+"""Test the model's forecasts on held-out research groups.
 
 In: all published evidence. Out: the report kept as QualityReport, which page, API and `manage.py model_quality` show,
 and from which answers take their caveats. Open `reports` first: it leaves each research group out

@@ -1,4 +1,4 @@
-"""The report on model quality, as data."""
+"""The API of the report on model quality."""
 
 from django.http import HttpResponseBase, JsonResponse
 from drf_spectacular.utils import extend_schema
@@ -22,7 +22,7 @@ class BeingWorkedOut(APIException):
 class ModelQualityView(PublicView):
     @extend_schema(operation_id="model_quality", responses=shape_of(ModelQuality), tags=["model quality"])
     def get(self, request: Request) -> HttpResponseBase:
-        """Report how well the model foretells what a research group measured from all other groups' evidence.
+        """Report how well the model predicts the measurements of a research group from all other groups' evidence.
 
         The entity tag names the report: ask again with If-None-Match and get 304 until it changes.
         """

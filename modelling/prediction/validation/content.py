@@ -80,7 +80,7 @@ class Example:
 
 @dataclass(frozen=True)
 class GroupsLeftOut:
-    """Every research group left out in turn, and its contrasts foretold by the hierarchical model of all others."""
+    """Every research group left out in turn, with its contrasts predicted by the model of all others."""
 
     cells: Annotated[int, "Configurations under one load that can be compared."]
     groups: int
@@ -105,7 +105,7 @@ class ForecastsInUse:
 
 @dataclass(frozen=True)
 class ModelQuality:
-    """Every research group left out in turn, and what it found foretold from all others."""
+    """Every research group left out in turn, with its results predicted from all others."""
 
     revision: Annotated[int, "Knowledge revision it was computed from."]
     forecasts: ForecastsInUse

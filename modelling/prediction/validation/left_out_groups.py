@@ -1,10 +1,8 @@
-"""Test what the hierarchical model foretells of laboratories nobody has seen: leave each research group out. No Django.
+"""Test forecasts of the hierarchical model by leaving each research group out in turn. No Django.
 
-Every group is left out in turn, of the very fit that answers (`Fitted.without`: effects anew, draws by how little they
-owe to it), and each pair of cells of the group that may be compared is foretold. The rival says "no
-difference": a normal distribution around equal speeds, as wide as suits the results best.
-
-And again, given what the same laboratory measured under other workloads, as modelling.own_lab does.
+Each group is left out of the fit that answers use (`Fitted.leave_out`), and each of its pairs of comparable cells is
+forecast. The rival forecast is "no difference": a normal distribution around equal speeds, with the width that suits
+the results best. The test is repeated given the laboratory's cells of other workloads, as in modelling.own_lab.
 Source: docs/models/quality.md.
 """
 
@@ -22,18 +20,18 @@ from modelling.evidence.axes import AXES, Axis
 
 from .content import FORMS, Calibration, Differing, Example, Form
 
-MOST_OF_LEVEL = 60  # pairs foretold of one level; of more, evenly spread ones
-MOST_GIVEN = 60  # cells of other workloads that a forecast is given, of whole levels
-MOST_OF_GROUP = 10.0  # levels that a group counts for, however many it has
-LEAST_GROUPS = 3  # that a form is judged by
+MOST_OF_LEVEL = 60  # pairs forecast of one level, evenly spread if there are more
+MOST_GIVEN = 60  # cells of other workloads that condition a forecast, in whole levels
+MOST_OF_GROUP = 10.0  # weight of a group in levels, so that large groups do not dominate
+LEAST_GROUPS = 3  # needed to judge a form
 SURE = 0.8
-MOST_EXAMPLES = 60  # forecasts that are shown one by one
-COVERAGES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)  # of intervals, that calibration is shown for
+MOST_EXAMPLES = 60  # forecasts shown one by one
+COVERAGES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)  # nominal coverage of intervals in the calibration
 FLAT = 100.0  # variance of a level
-_SURENESS_BINS = (0.5, 0.6, 0.7, 0.8, 1.0)  # ends of the bins of how sure a forecast is which of two is faster
-_DEPENDENT = {"pair", "copy_on_write", "networked", "flushed"}  # from other choices
+_SURENESS_BINS = (0.5, 0.6, 0.7, 0.8, 1.0)  # bounds of bins of the probability that the forecast direction is right
+_DEPENDENT = {"pair", "copy_on_write", "networked", "flushed"}  # choices that follow from others
 _CHOICES = [kind for kind in KINDS if kind != "setting"]
-_COLUMN = {"container": "virtualisation"}  # choices that axes call otherwise
+_COLUMN = {"container": "virtualisation"}  # choices with another name in axes
 
 
 @dataclass(frozen=True)
@@ -52,8 +50,7 @@ class Contrast:
 
 
 def _is_on(axis: Axis, differ: Set[str]) -> bool:
-    """Tell whether two cells that differ in these are compared on the axis: in its entries, and besides only in what
-    may come along with them."""
+    """Tell whether cells that differ in these columns compare entries of the axis, besides possible confounders."""
     entry = {"backend", "host_fs"} if axis.entry == ("host_storage",) else set(axis.entry) - set(axis.held)
     if axis.name == "configuration":
         return bool(differ & entry)
@@ -63,14 +60,13 @@ def _is_on(axis: Axis, differ: Set[str]) -> bool:
 def forecast_left_out_groups(
     cells: pd.DataFrame, scales: Scales, progress: Callable[[], object] = lambda: None
 ) -> pd.DataFrame | None:
-    """Forecast every group's contrasts from all other groups, a row a contrast; None where there is none.
+    """Forecast every group's contrasts from all other groups, one row a contrast; None where there are none.
 
-    Rows with is_conditional are those of laboratories with several workloads, given their cells of the others.
-
+    Rows with is_conditional are forecasts given the laboratory's cells of other workloads.
     cells, scales : as for modelling.estimation.hierarchy; progress : called before each group
     """
     tables = []
-    if cells["group"].nunique() > 1:  # of one group, nothing is left
+    if cells["group"].nunique() > 1:  # without the only group nothing is left
         known = Knowledge(cells, scales)
         for group, own in cells.groupby("group", sort=True):
             progress()
@@ -84,11 +80,11 @@ def forecast_left_out_groups(
                 tables.append(_judge(contrasts, own, conditional).assign(group=group, is_conditional=True))
     if not tables:
         return None
-    together = pd.concat(tables, ignore_index=True)
-    of_level = together.groupby(["is_conditional", "group", "level"])["measured"].transform("size")
-    levels = together.groupby(["is_conditional", "group"])["level"].transform("nunique")
-    together["weight"] = np.minimum(1.0, MOST_OF_GROUP / levels) / of_level
-    return together
+    forecasts = pd.concat(tables, ignore_index=True)
+    of_level = forecasts.groupby(["is_conditional", "group", "level"])["measured"].transform("size")
+    levels = forecasts.groupby(["is_conditional", "group"])["level"].transform("nunique")
+    forecasts["weight"] = np.minimum(1.0, MOST_OF_GROUP / levels) / of_level
+    return forecasts
 
 
 def _contrasts(own: pd.DataFrame) -> Iterator[Contrast]:
@@ -104,7 +100,7 @@ def _contrasts(own: pd.DataFrame) -> Iterator[Contrast]:
 
 
 def _judge(contrasts: list[Contrast], own: pd.DataFrame, mixtures: Iterator[Mixture]) -> pd.DataFrame:
-    """Return one row for each contrast: what was measured, and how the forecast judged it."""
+    """Return one row for each contrast: the measured ln ratio, and the forecast evaluated there."""
     rows, judged = own.to_dict("records"), []
     for contrast, mixture in zip(contrasts, mixtures, strict=True):
         one, other = rows[contrast.a], rows[contrast.b]
@@ -129,7 +125,7 @@ def _judge(contrasts: list[Contrast], own: pd.DataFrame, mixtures: Iterator[Mixt
 
 
 def _mixtures(contrasts: list[Contrast], own: pd.DataFrame, known: Knowledge, group: str) -> Iterator[Mixture]:
-    """Yield the forecast of each contrast, as a question about the two alone is answered."""
+    """Yield the forecast of each contrast, by the fit for the choices in which it differs."""
     without: dict[tuple[tuple[str, ...], str], Fitted] = {}
     for contrast in contrasts:
         rows = own.iloc[[contrast.a, contrast.b]]
@@ -143,7 +139,7 @@ def _conditional_mixtures(
     contrasts: list[Contrast], own: pd.DataFrame, known: Knowledge, group: str
 ) -> Iterator[Mixture]:
     """Yield the forecast of each contrast by other groups and the laboratory's cells of other workloads."""
-    kept: dict[tuple[Any, ...], tuple[Posterior, dict[int, int]]] = {}
+    posteriors: dict[tuple[Any, ...], tuple[Posterior, dict[int, int]]] = {}
     asked: dict[tuple[Any, ...], set[int]] = {}
     keys = []
     for contrast in contrasts:
@@ -151,17 +147,17 @@ def _conditional_mixtures(
         keys.append((row["laboratory"], row["workload"], contrast.differ, row["load"]))
         asked.setdefault(keys[-1], set()).update((contrast.a, contrast.b))
     for contrast, key in zip(contrasts, keys, strict=True):
-        if key not in kept:
+        if key not in posteriors:
             places = sorted(asked[key])
             posterior = given_other_workloads(known.fitted(*key[2:]).leave_out(group), own.iloc[places], known.cells)
-            kept[key] = posterior, {place: number for number, place in enumerate(places)}
-        posterior, at = kept[key]
+            posteriors[key] = posterior, {place: number for number, place in enumerate(places)}
+        posterior, at = posteriors[key]
         noise = float(own["variance"].iloc[[contrast.a, contrast.b]].sum())
         yield posterior.contrast(at[contrast.a], at[contrast.b], noise)
 
 
 def given_other_workloads(fitted: Fitted, rows: pd.DataFrame, cells: pd.DataFrame) -> Posterior:
-    """Return the posterior of rows in their laboratory, given its cells of other workloads. fitted : without it"""
+    """Return the posterior of rows given their laboratory's cells of other workloads. fitted : without its group"""
     laboratory, workload = rows[["laboratory", "workload"]].iloc[0]
     others = cells[(cells["laboratory"] == laboratory) & (cells["workload"] != workload)]
     sizes = others.groupby("level")["level"].transform("size").groupby(others["level"]).first().cumsum()
@@ -184,8 +180,10 @@ def given_other_workloads(fitted: Fitted, rows: pd.DataFrame, cells: pd.DataFram
 
 
 def calibration(contrasts: pd.DataFrame) -> list[Calibration]:
-    """Hold what forecasts said of intervals and directions against how often it came true. contrasts : a row each, of
-    forecast_left_out_groups; bins that hold none are not there."""
+    """Compare stated probabilities of intervals and directions with how often they came true, without empty bins.
+
+    contrasts : of forecast_left_out_groups
+    """
     weights, below, faster = (contrasts[column].to_numpy() for column in ("weight", "below", "faster"))
     whole = float(weights.sum())
     points = [
@@ -203,7 +201,7 @@ def calibration(contrasts: pd.DataFrame) -> list[Calibration]:
 
 
 def examples(contrasts: pd.DataFrame) -> list[Example]:
-    """Return forecasts beside what was found, evenly spread inside each group, at most MOST_EXAMPLES."""
+    """Return at most MOST_EXAMPLES forecasts with the measured ratios, evenly spread in each group."""
     of_group = max(1, MOST_EXAMPLES // contrasts["group"].nunique())
     shown = [rows.iloc[:: -(-len(rows) // of_group)] for _, rows in contrasts.groupby("group", sort=True)]
     return [_example(row) for row in pd.concat(shown).head(MOST_EXAMPLES).itertuples()]
@@ -220,7 +218,7 @@ def _example(row: Any) -> Example:
 
 
 def forms(contrasts: pd.DataFrame) -> list[Form]:
-    """Say how forecasts did, form by form. contrasts : a row each, of forecast_left_out_groups"""
+    """Return how forecasts did by form. contrasts : of forecast_left_out_groups"""
     of_others, conditional = (
         contrasts[contrasts["is_conditional"] == is_conditional] for is_conditional in (False, True)
     )

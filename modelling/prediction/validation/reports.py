@@ -1,4 +1,4 @@
-"""The report on the models' quality: computed from all published evidence, kept, and brought up to date."""
+"""Compute and store the report on model quality from all published evidence."""
 
 import hashlib
 import json
@@ -15,9 +15,9 @@ from experiments.records.checklist import protocol_of
 from experiments.rules.plausibility import FlaggedNumber
 from kdb.cost import budget
 from modelling.answer_store.caveats import clear_cache
-from modelling.answers.knowledge import assumptions, everything
+from modelling.answers.knowledge import assumptions, published_knowledge
 from modelling.estimation import ranking
-from modelling.estimation.arms import in_comparison
+from modelling.estimation.arms import find_compared
 from modelling.evidence import counts, dataframes
 from modelling.evidence.storage import KeptReport, store_if_current
 from modelling.models import QualityReport
@@ -28,18 +28,17 @@ from .left_out_groups import calibration, examples, forecast_left_out_groups, fo
 
 logger = logging.getLogger(__name__)
 
-# The ranking's version and, in the last two digits, our own: raised where the same evidence gives another report.
+# The ranking's version, and in the last two digits our own, raised where the same evidence gives another report.
 METHOD = 100 * ranking.METHOD + 11
 JOB = "recompute_quality"
-MOST_FLAGGED = 500  # numbers that look like no disk's
-LEAST_INSIDE = 0.9  # share of ratios inside their 95 % intervals
+MOST_FLAGGED = 500  # implausible numbers listed
+LEAST_INSIDE = 0.9  # share of ratios inside 95 % intervals, below which forecasts should not be used
 
 
 def compute(*, wait: bool = True) -> QualityReport:
-    """Leave every research group out in turn, with the knowledge as it is now, and keep the report.
+    """Compute the report on the current knowledge, and store it unless a publication came in between.
 
-    wait : for a publication under way; without, the report is given but not kept
-    Nor is it kept where a publication came in between.
+    wait : for a publication under way; else the report is not stored during one
     """
     budget.check(ahead=1.0)
     revision = counts.revision()
@@ -52,26 +51,26 @@ def compute(*, wait: bool = True) -> QualityReport:
     return kept
 
 
-# Answers say what it found about forecasts of their form: it is made before anybody asks.
+# Wanted: answers have caveats from it, so it is computed before anybody asks.
 KEPT = KeptReport(QualityReport, METHOD, JOB, compute, is_wanted=True)
 
 
 def _build_report(revision: int) -> dict[str, Any]:
-    """Compute the report as JSON-ready data in full precision."""
+    """Return the report as JSON-ready data."""
     groups = _leave_out_groups()
     report = ModelQuality(
         revision=revision,
         forecasts=ForecastsInUse(IN_USE, LABEL, SINCE, _shortfalls(groups.forms)),
         groups=groups,
         notes=tuple(_notes(groups)),
-        flagged=tuple(_flagged()),
+        flagged=tuple(_find_implausible()),
     )
     ready: dict[str, Any] = json.loads(json.dumps(asdict(report), default=date.isoformat))
     return ready
 
 
-def _flagged() -> list[FlaggedNumber]:
-    """Return the published numbers that look like no disk's (experiments.rules.plausibility), at most MOST_FLAGGED."""
+def _find_implausible() -> list[FlaggedNumber]:
+    """Return at most MOST_FLAGGED implausible published numbers (experiments.rules.plausibility)."""
     flagged: list[FlaggedNumber] = []
     for case_study in CaseStudy.objects.published().select_related("publication", "server", "storage"):
         budget.check()
@@ -82,8 +81,8 @@ def _flagged() -> list[FlaggedNumber]:
 
 
 def _leave_out_groups() -> GroupsLeftOut:
-    """Return how the hierarchical model did with each research group left out."""
-    cells = everything().cells
+    """Return how forecasts did with each research group left out."""
+    cells = published_knowledge().cells
     counted = len(cells), int(cells["group"].nunique())
     contrasts = forecast_left_out_groups(cells, assumptions().scales, budget.check)
     if contrasts is None:
@@ -93,7 +92,7 @@ def _leave_out_groups() -> GroupsLeftOut:
 
 
 def _shortfalls(forms: Sequence[Form]) -> tuple[str, ...]:
-    """Return the reasons not to forecast by this model, judged by the first form (all forecasts); empty: none."""
+    """Return the reasons not to use this model's forecasts, by the first form (all forecasts)."""
     if not forms:
         return ()
     reasons = {"log_score": forms[0].log_score < forms[0].no_difference, "inside": forms[0].inside_95 < LEAST_INSIDE}
@@ -101,11 +100,11 @@ def _shortfalls(forms: Sequence[Form]) -> tuple[str, ...]:
 
 
 def _notes(groups: GroupsLeftOut) -> Iterator[str]:
-    """Say what a careful reader must know about this report, in sentences."""
+    """Yield sentences on the limits of this report."""
     if not groups.forms:
         yield "Fewer than two research groups published something to compare, so nothing can be held against it."
     arms = dataframes.every_arm()
-    compared = in_comparison(arms, assumptions().spread)
+    compared = find_compared(arms, assumptions().spread)
     for is_reviewed, whose in ((True, "what was reviewed"), (False, "what was published without review")):
         numbers = arms["measurements"].where(arms["is_reviewed"] == is_reviewed, 0)
         if count := int(numbers.sum()):

@@ -1,6 +1,6 @@
-"""The report on the models' quality as sentences, tables and charts: for the page, the command and the documentation.
+"""Lay out the report on model quality as sentences, tables and charts, for page, command and documentation.
 
-No queries, no HTML. `result` is the JSON of content.ModelQuality; what does not exist is an en dash.
+No queries, no HTML. `result` is the JSON of content.ModelQuality; missing values are an en dash.
 """
 
 from collections.abc import Iterable, Mapping
@@ -26,7 +26,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Table:
-    """A table of words. rows : the cells of each, as many as columns; links : for each row an address or ''."""
+    """A table of texts. rows : cells, one for each column; links : address of each row, or ''"""
 
     title: str
     columns: tuple[Column, ...]
@@ -35,7 +35,7 @@ class Table:
 
     @property
     def lines(self) -> list[dict[str, Any]]:
-        """Return rows ready for a template: a heading, its link, the other cells with their columns."""
+        """Return the rows for a template: heading, link, and other cells with their columns."""
         links = self.links or ("",) * len(self.rows)
         return [
             {"head": row[0], "link": link, "cells": list(zip(row[1:], self.columns[1:], strict=True))}
@@ -44,13 +44,13 @@ class Table:
 
 
 def _table(title: str, headings: Iterable[str], rows: Iterable[tuple[str, ...]], links: Iterable[str] = ()) -> Table:
-    """Return a table. headings : with a leading # over numbers"""
+    """Return a table. headings : with a leading # for columns of numbers"""
     columns = tuple(Column(heading.removeprefix("#"), heading.startswith("#")) for heading in headings)
     return Table(title, columns, tuple(rows), tuple(links))
 
 
 def markdown(table: Table) -> str:
-    """Return the table as documentation has it."""
+    """Return the table in Markdown."""
     lines = [
         [column.heading for column in table.columns],
         ["---:" if column.is_number else "---" for column in table.columns],
@@ -80,7 +80,7 @@ def tables(result: Json, names: Names) -> list[Table]:
     every = []
     if forms := result["groups"]["forms"]:
         every.append(_table("Each research group left out", _FORM, (_form_row(form, names) for form in forms)))
-    return [*every, _no_disks(result, names)] if result["flagged"] else every
+    return [*every, _implausible_table(result, names)] if result["flagged"] else every
 
 
 _FORM = (
@@ -94,9 +94,9 @@ def _form_row(form: Json, names: Names) -> tuple[str, ...]:
     right = NOTHING if form["right"] is None else f"{form['right']:.0%} of {form['sure']:.1f}"
     verdict = "too few groups to tell"
     if form["is_better"] is not None:
-        verdict = f"{'yes' if form['is_better'] else 'no'}: {_above(form)}"
-    rival = _signed(form["no_difference"])
-    if form["by"] == "group":  # one group's own width is no rival: it is known with the results alone
+        verdict = f"{'yes' if form['is_better'] else 'no'}: {_score_difference(form)}"
+    rival = _format_score(form["no_difference"])
+    if form["by"] == "group":  # the width of one group comes from its results, so it is no fair rival
         rival = verdict = NOTHING
     return (
         _form_name(form["by"], form["name"], names),
@@ -105,7 +105,7 @@ def _form_row(form: Json, names: Names) -> tuple[str, ...]:
         f"{form['weight']:.1f}",
         f"{form['inside_95']:.0%}",
         f"{form['inside_50']:.0%}",
-        _signed(form["log_score"]),
+        _format_score(form["log_score"]),
         rival,
         right,
         verdict,
@@ -129,13 +129,13 @@ def _form_name(by: str, name: str, names: Names) -> str:
             return f"Disks: {names['storage'].get(name, name) if name else 'not stated'}"
 
 
-def _above(form: Json) -> str:
-    """Return how far its log score is above that of "no difference", with the standard error."""
-    return f"{_signed(form['log_score'] - form['no_difference'])} ± {form['error']:.2f}"
+def _score_difference(form: Json) -> str:
+    """Return the difference of its log score to that of "no difference", with the standard error."""
+    return f"{_format_score(form['log_score'] - form['no_difference'])} ± {form['error']:.2f}"
 
 
-def _no_disks(result: Json, names: Names) -> Table:
-    """Tabulate the published numbers that look like no disk's."""
+def _implausible_table(result: Json, names: Names) -> Table:
+    """Return the table of implausible published numbers."""
     rows, links = [], []
     for number in result["flagged"]:
         workload = names["workload"].get(number["workload"], number["workload"])
@@ -147,7 +147,7 @@ def _no_disks(result: Json, names: Names) -> Table:
     return _table("Numbers that look like no disk’s", headings, rows, links)
 
 
-def _signed(value: float | None) -> str:
+def _format_score(value: float | None) -> str:
     return NOTHING if value is None else f"{round(value, 2) + 0.0:.2f}".replace("-", "−")
 
 
@@ -161,7 +161,7 @@ _SHORTFALLS = {
 
 
 def describe_forecasts(result: Json) -> list[str]:
-    """Say what forecasts since when, and why it should not where that is so, in sentences."""
+    """Return sentences on the model in use for forecasts, and reasons against it."""
     forecasts = result["forecasts"]
     since = date.fromisoformat(forecasts["since"])
     sentences = [f"What nobody measured is forecast by {forecasts['label'].lower()}, since {since:%-d %B %Y}."]
@@ -172,8 +172,10 @@ def describe_forecasts(result: Json) -> list[str]:
 
 
 def describe_success(result: Json, names: Names) -> list[str]:
-    """Say of which comparisons forecasts are better than "no difference", and of which not, in a sentence each for
-    laboratories that nobody has seen and for those that are known under other workloads."""
+    """Say for which comparisons forecasts are better than "no difference".
+
+    One sentence for new laboratories, and one for those known under other workloads.
+    """
     sentences = []
     for whose, kinds in (
         ("In a laboratory that nobody has seen", ("all", "choice")),
@@ -185,7 +187,7 @@ def describe_success(result: Json, names: Names) -> list[str]:
                 above = form["log_score"] - form["no_difference"]
                 extent = "by more than the standard error" if above > form["error"] else "by less than that"
                 name = _form_name("choice", form["name"], names) if form["name"] else "everything together"
-                by_extent[extent if above > 0 else "not"].append(f"{name} ({_above(form)})")
+                by_extent[extent if above > 0 else "not"].append(f"{name} ({_score_difference(form)})")
         parts = [f"{extent}: {listed(of_forms)}" for extent, of_forms in by_extent.items() if of_forms]
         if parts:
             sentences.append(f"{whose} forecasts are better than “no difference” (log score) {'; '.join(parts)}.")
@@ -197,7 +199,7 @@ def describe_success(result: Json, names: Names) -> list[str]:
 
 @dataclass(frozen=True)
 class Plot:
-    """A chart, what it shows in a sentence, and its numbers."""
+    """A chart with a sentence on what it shows, and a table of its numbers."""
 
     title: str
     sentence: str
@@ -206,7 +208,7 @@ class Plot:
 
 
 def plots(result: Json, names: Names) -> list[Plot]:
-    """Draw how forecasts of research groups that were left out did; nothing where none was tested."""
+    """Return the plots of forecasts for held-out groups; [] where there are none."""
     groups = result["groups"]
     if not groups["calibration"]:
         return []
@@ -281,7 +283,7 @@ def _plot(
     headings: tuple[str, ...],
     rows: list[tuple[str, ...]],
 ) -> Plot:
-    """Return a plot of points. chart : name and label; axes : scale, unit, and what is across and up"""
+    """Return a plot of points. chart : name and label; axes : scale, unit, and labels across and up"""
     (name, label), (scale, unit, across, up) = chart, axes
     data = {
         "kind": "against",
@@ -301,7 +303,7 @@ def _point(x: float, value: float, name: str, low: float | None = None, high: fl
 
 
 def _difference(choice: Mapping[str, str], names: Names) -> str:
-    """Name two choices: "KVM against Xen"; with their kind where they say little."""
+    """Write two choices: "KVM against Xen", with their column where they have no display names."""
     known = names.get(KINDS.get(choice["column"], ""), {})
     one, other = (known.get(choice[side], choice[side]) or "not stated" for side in ("first", "second"))
     column = COLUMN_LABELS.get(choice["column"], choice["column"].replace("_", " "))

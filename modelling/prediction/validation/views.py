@@ -12,7 +12,7 @@ from . import reports, tables
 
 @require_safe
 def model_quality(request: HttpRequest) -> HttpResponse:
-    """Show how well the model predicts what research groups measured that were left out."""
+    """Show how well the model predicts held-out research groups."""
     report = reports.KEPT.current()
     if report is None:
         response = render(request, "modelling/model_quality.html", {"report": None, "moved": []}, status=503)

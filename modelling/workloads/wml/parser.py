@@ -1,10 +1,10 @@
 """Read Filebench's workload model language: text to definitions, in one pass.
 
-Both generations of the language, 1.4 and 1.5, are read as one. Line ends mean nothing in it. Nothing in a text is
+Reads both generations of the language, 1.4 and 1.5, as one. A line end is a blank as any other. Nothing in a text is
 executed or opened. What no known personality uses is refused: `foreach`, members of random variables, position sets,
 several hosts, and the rarer distributions of 1.5.
 
-Where meaning is clear this reads what Filebench would not: variables of one letter, words of the language as names,
+Where the meaning is clear it accepts more than Filebench: variables of one letter, words of the language as names,
 carriage returns, `random(...)` for `randvar(...)`.
 
 Source: parser_lex.l and parser_gram.y of Filebench 1.4.9.1 and 1.5-alpha3.
@@ -20,7 +20,7 @@ from .tree import Attribute, Attributes, Block, Budget, Definitions, Joined, Pla
 from .values import LARGEST_NUMBER, Values, as_whole, resolve, suggestion
 
 LONGEST_TEXT = 2**20  # characters
-MOST_PARTS = 20  # of a value made of parts, and parameters of a composite flowop
+MOST_PARTS = 20  # parts of a value, and parameters of a composite flowop
 
 SIZES = {"k": 2**10, "m": 2**20, "g": 2**30}
 
@@ -54,13 +54,13 @@ FORKS = {
     "devid": "the Assise and Strata forks",
 }
 
-IGNORED: dict[str, tuple[str, ...]] = {  # commands that say nothing of the load, with the words that may follow
+IGNORED: dict[str, tuple[str, ...]] = {  # commands that do not change the load, with the words that may follow
     **dict.fromkeys(("debug", "echo", "log", "quit", "sleep", "usage", "version", "warmup"), ()),
     **dict.fromkeys(("create", "shutdown"), ("files", "file", "filesets", "fileset", "processes", "process")),
     "enable": ("lathist",),
     "stats": ("clear", "snap", "directory", "command", "dump", "xmldump"),
 }
-NOT_READ = {
+REFUSED = {
     "load": "load brings in another file, which is not here; put its text in place of the command",
     "foreach": "foreach is not read here; set the variable to one of its values and run once",
 }
@@ -99,13 +99,13 @@ _WRONG_NUMBER = re.compile(r"[0-9][A-Za-z0-9_.]{0,30}")
 
 
 def tokens(text: str) -> Iterator[Token]:
-    """Yield the tokens of `text` and an end token; raise WmlError at what is none."""
+    """Yield the tokens of `text` and an end token; raise WmlError at the first character that begins none."""
     line, line_start, position = 1, 0, 0
     while position < len(text):
         place = Place(line, position - line_start + 1)
         match = _TOKEN.match(text, position)
         if match is None:
-            raise WmlError(place, _no_token(text, position))
+            raise WmlError(place, _explain_no_token(text, position))
         start, position = position, match.end()
         if (kind := match.lastgroup) and kind != "blank":
             yield Token(kind, match[0], place, start, position)
@@ -114,7 +114,7 @@ def tokens(text: str) -> Iterator[Token]:
     yield Token("end", "", Place(line, position - line_start + 1), position, position)
 
 
-def _no_token(text: str, position: int) -> str:
+def _explain_no_token(text: str, position: int) -> str:
     if text[position] == '"':
         return "this string is never closed"
     if wrong := _WRONG_NUMBER.match(text, position):
@@ -125,7 +125,7 @@ def _no_token(text: str, position: int) -> str:
 
 
 class Parser:
-    """Recursive descent with one token of look-ahead; each token is a step of the budget. Nothing nests."""
+    """A recursive-descent parser with one token of look-ahead; each token is a step of the budget."""
 
     def __init__(self, text: str, budget: Budget) -> None:
         if len(text) > LONGEST_TEXT:
@@ -135,7 +135,7 @@ class Parser:
         self.token = next(self.tokens)
         self.last = self.token
         self.defined = Definitions()
-        self.first_run: tuple[Token, Definitions] | None = None  # and what it would start
+        self.first_run: tuple[Token, Definitions] | None = None  # with the definitions at that point
         self.commands = {
             "define": self.define,
             "eventgen": self.eventgen,
@@ -212,8 +212,8 @@ class Parser:
         if word.text in self.commands:
             self.commands[word.text](word)
             return
-        if word.text in NOT_READ:
-            raise WmlError(word.place, NOT_READ[word.text])
+        if word.text in REFUSED:
+            raise WmlError(word.place, REFUSED[word.text])
         if word.text not in IGNORED:
             known = [*self.commands, *IGNORED]
             raise WmlError(word.place, f"unknown command {word.text[:60]!r}{suggestion(word.text, known)}")
@@ -296,7 +296,7 @@ class Parser:
         return Random(str(kind.value) if kind else default, attributes, table_mean)
 
     def table_mean(self, place: Place) -> float:
-        """Read rows of percent, low and high: so many percent of the draws fall evenly between low and high."""
+        """Read rows of percent, low and high: a share of the draws, uniform between low and high. Return the mean."""
         total, weighted = 0, 0.0
         cells: list[int | Variable] = []
         self.expect("=")
@@ -439,7 +439,7 @@ class Parser:
         token = self.take("word", f"an attribute of the {construct}")
         name = ALIASES.get(token.text, token.text)
         if name not in ATTRIBUTES[construct]:
-            raise WmlError(token.place, _no_attribute(construct, token.text))
+            raise WmlError(token.place, _explain_no_attribute(construct, token.text))
         if self.accept("="):
             return Attribute(name, self.value(), token.place)
         if name not in FLAGS:
@@ -447,7 +447,7 @@ class Parser:
         return Attribute(name, True, token.place)
 
     def value(self) -> Value:
-        """Read a number, a string, or a name or variable with all that is written right behind it."""
+        """Read a number, a string, or names and variables that follow each other without a gap."""
         if self.token.kind == "number":
             return self.number()
         if self.token.kind == "text":
@@ -464,8 +464,8 @@ class Parser:
         return parts[0] == "true" if parts[0] in ("true", "false") else parts[0]
 
 
-def _no_attribute(construct: str, name: str) -> str:
+def _explain_no_attribute(construct: str, name: str) -> str:
     if name in FORKS:
         return f"{name!r} belongs to {FORKS[name]} of Filebench, not to Filebench"
-    known = ATTRIBUTES[construct] | {alias for alias, of in ALIASES.items() if of in ATTRIBUTES[construct]}
+    known = ATTRIBUTES[construct] | {alias for alias, name in ALIASES.items() if name in ATTRIBUTES[construct]}
     return f"a {construct} has no attribute {name[:60]!r}{suggestion(name, sorted(known))}"

@@ -1,4 +1,4 @@
-"""The parts of a personality as it is written, and the error that says where it is not understood."""
+"""The syntax tree of a personality, and the error of a text that is not understood."""
 
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -12,7 +12,7 @@ class Place(NamedTuple):
 
 
 class WmlError(ValueError):
-    """A text that is not understood: where, and the reason, fit to show."""
+    """The text is not understood. reason : a phrase for users"""
 
     def __init__(self, place: Place, reason: str) -> None:
         super().__init__(f"line {place.line}, column {place.column}: {reason}")
@@ -25,12 +25,12 @@ MOST_STEPS = 50_000  # about a fifth of a second; the personalities that come wi
 
 @dataclass(slots=True)
 class Budget:
-    """The work one text may cause, from its first token to its profile: what it pays for is counted, not timed."""
+    """A limit on the work for one text, from its first token to its profile, in steps rather than seconds."""
 
     spent: int = 0  # steps, each about as long as reading a token
 
     def spend(self, steps: int, place: Place) -> None:
-        """Raise WmlError at `place` where the text has had its MOST_STEPS."""
+        """Count steps; raise WmlError at `place` if there are more than MOST_STEPS."""
         self.spent += steps
         if self.spent > MOST_STEPS:
             raise WmlError(
@@ -109,7 +109,7 @@ class Block:
 
 @dataclass(slots=True)
 class Definitions:
-    """What a text has defined up to some point."""
+    """The definitions of a text up to some point."""
 
     variables: dict[str, Value] = field(default_factory=dict)
     files: list[Block] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""What a value comes to: variables replaced, random variables by their mean."""
+"""Evaluate values: replace variables, and random variables by their mean."""
 
 import difflib
 from collections.abc import Iterable, Mapping
@@ -7,7 +7,7 @@ from .tree import Attributes, Joined, Place, Random, Value, Variable, WmlError
 
 LARGEST_NUMBER = 2**63 - 1  # Filebench's numbers are signed 64-bit
 LONGEST_NAME = 1024  # characters; MAXPATHLEN
-MOST_COMPARED = 1000  # names that a misspelt one is compared with
+MOST_COMPARED = 1000  # names to compare a misspelt one with, to bound the work
 
 
 def suggestion(word: str, known: Iterable[str]) -> str:
@@ -47,7 +47,7 @@ def as_text(value: Value, place: Place, what: str) -> str:
 
 
 class Values:
-    """Attributes with their variables replaced, also those that a profile does not need."""
+    """Attributes with their variables replaced; evaluates all of them, so that errors in unused ones are found."""
 
     def __init__(self, attributes: Attributes, variables: Mapping[str, Value]) -> None:
         self.attributes = attributes
@@ -83,7 +83,7 @@ class Values:
 
 
 def random_mean(variable: Random, variables: Mapping[str, Value]) -> float:
-    """Return the mean as fb_random.c has it: the table's if none is given; of gamma without one gamma/1000."""
+    """Return the mean as in fb_random.c: the table's if none is given; gamma/1000 for gamma without one."""
     number = Values(variable.attributes, variables).whole
     if variable.kind == "tabular":
         return number("mean") or variable.own_mean or 0.0

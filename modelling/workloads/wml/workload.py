@@ -1,10 +1,9 @@
-"""From definitions to what would run: variables replaced, composites expanded, names resolved.
+"""Build the workload of a personality: replace variables, expand composite flowops and resolve names.
 
-A workload is what the first `run` or `psrun` would start, or the end of the text where there is none.
-A variable has the value it has then, also in definitions above it, as in Filebench: `set $nfiles=...`
-after a definition changes the definition.
+A workload is what the first `run` or `psrun` would start; without one, what is defined at the end of the text. As in
+Filebench, variables have the values of that point: `set $nfiles=...` after a definition changes the definition.
 
-Random values stand for their mean here; Flow and FileSet say which unit each number has.
+Random values are replaced by their mean; Flow and FileSet give the units.
 """
 
 from collections import ChainMap
@@ -16,7 +15,7 @@ from .parser import Parser
 from .tree import Attribute, Block, Budget, Definitions, Joined, Place, Value, Variable, WmlError
 from .values import Values, as_text, resolve, suggestion
 
-STEPS_OF_A_FLOW = 10  # of the budget, for one flowop each time it is expanded
+STEPS_OF_A_FLOW = 10  # steps of the budget for each expanded flowop
 DEEPEST_COMPOSITE = 20
 DEFAULT_FILE_SIZE = 1024  # bytes, where a fileset names none
 
@@ -71,10 +70,10 @@ class Thread:
 
 @dataclass(frozen=True, slots=True)
 class Workload:
-    """A personality, with all that its profile is computed from.
+    """A personality in the form that its profile is computed from.
 
-    event_rate : events a second that limits wait for; None without eventgen, 0 means no limit
-    steps : of the budget, that understanding the text took so far
+    event_rate : events a second, for flowops that limit the rate; None without eventgen, 0 means no limit
+    steps : of the budget, spent on the text so far
     """
 
     filesets: Mapping[str, FileSet]
@@ -87,16 +86,15 @@ class Workload:
 def parse(text: str) -> Workload:
     """Read a personality of at most parser.LONGEST_TEXT characters.
 
-    Raises WmlError with line, column and reason where the text is not understood: by the parser; an
-    undefined variable, fileset, flowop or target; a number where a name belongs; nothing that runs;
-    more work than a text may cause (tree.Budget).
+    Raises WmlError with line, column and reason for a syntax error; an undefined variable, fileset, flowop or target; a
+    number in place of a name; nothing that runs; more work than tree.Budget allows.
     """
     budget = Budget()
     return _Builder(Parser(text, budget).definitions(), budget).workload()
 
 
 class _Builder:
-    """Makes the workload of the definitions."""
+    """Build the workload of parsed definitions."""
 
     def __init__(self, defined: Definitions, budget: Budget) -> None:
         self.defined = defined
@@ -138,7 +136,7 @@ class _Builder:
         )
 
     def check_path(self, path: Attribute) -> None:
-        """Take a path of text and of variables such as $(HOME): a profile does not ask where the files lie."""
+        """Accept a path of text and variables such as $(HOME), whose value a profile does not need."""
         for part in path.value.parts if isinstance(path.value, Joined) else (path.value,):
             if not (isinstance(part, Variable) and part.is_outside):
                 as_text(resolve(part, self.variables), path.place, "path")
@@ -183,7 +181,7 @@ class _Builder:
         if fileset is not None and fileset not in self.filesets:
             close = suggestion(fileset, self.filesets)
             raise WmlError(call.attributes["filename"].place, f"there is no file or fileset {fileset[:60]!r}{close}")
-        for unused in ("highwater", "indexed"):  # no part of a profile, but to be understood
+        for unused in ("highwater", "indexed"):  # not part of a profile; evaluated to report errors
             values.mean(unused)
         value = values.mean("value")
         flow = Flow(
@@ -214,7 +212,7 @@ def _check_files_are_opened(flows: tuple[Flow, ...]) -> None:
     """Refuse a flowop that works on a file descriptor which no flowop of its thread opens."""
     flat = list(flatten(flows))
     if any(flow.next_file for flow in flat):
-        return  # descriptors are handed round
+        return  # opennext assigns descriptors at run time
     opened = {flow.fd for flow in flat if flow.fileset is not None}
     for flow in flat:
         needs_file = flow.kind in (*READS, *WRITES, "fsync", "closefile", "deletefile")

@@ -16,7 +16,7 @@ from experiments.published_evidence.files import EvidenceError
 from modelling.answer_pages.fair_play_audit import audit
 from modelling.answers.answer import answer
 from modelling.answers.estimate import assumptions, estimate
-from modelling.estimation.arms import in_comparison
+from modelling.estimation.arms import find_compared
 from modelling.evidence import dataframes
 from modelling.evidence.question import Question
 
@@ -196,7 +196,7 @@ def test_it_is_loaded_beside_the_papers():
     assert all(audit(case_study) for case_study in CaseStudy.objects.filter(published_revision=2))
     arms = dataframes.every_arm()
     numbers = arms["measurements"].where(~arms["is_reviewed"], 0)
-    assert numbers[in_comparison(arms, assumptions().spread)].sum() > 0.6 * read().rows
+    assert numbers[find_compared(arms, assumptions().spread)].sum() > 0.6 * read().rows
     for configuration in Configuration.objects.filter(case_study__published_revision=2):
         configuration.full_clean()
     assert "Published without review." in CaseStudy.objects.get(slug="temoto_lxd_vm_backends").notes

@@ -5,10 +5,10 @@ import re
 from datetime import date
 
 from kdb.web import linked_data
-from modelling.answer_pages.citing import Cited
+from modelling.answer_pages.citing import Citation
 
 ADDRESS = "https://kdb.example.org/?axis=fs-pair&workload=varmail&as_of=3&method=12"
-CITED = Cited(
+CITED = Citation(
     title="Mail server: which file-system pair?",
     says="</script><script>alert(1)</script> & more",
     address=ADDRESS,
@@ -29,7 +29,7 @@ def test_every_form_names_the_permanent_address_with_revision_and_method():
 
 
 def test_linked_data_says_what_was_said_and_ends_no_element():
-    element = linked_data.script(CITED.linked({"p1": "https://kdb.example.org/case-studies/p1/"}))
+    element = linked_data.script(CITED.as_schema_org({"p1": "https://kdb.example.org/case-studies/p1/"}))
 
     inner = re.fullmatch(r'<script type="application/ld\+json">(.*)</script>', element)[1]
     assert "<" not in inner

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from modelling.answer_pages.comparison import compare
+from modelling.answer_pages.comparison import compute_comparison
 from modelling.answer_pages.content import WorkloadRatio
 from modelling.answer_pages.layout.side_by_side import pair_lines, workload_tables
 from modelling.evidence.question import Question
@@ -108,7 +108,7 @@ def test_the_tabs_say_what_the_api_says(published_evidence, client):
 
 def test_of_each_two_the_recommended_stands_first():
     guests(ext4=100.0, xfs=200.0)
-    told, _ = compare(MAIL, ["ext4", "xfs"], 1)
+    told, _ = compute_comparison(MAIL, ["ext4", "xfs"], 1)
     assert told.verdict.choice == ("xfs",)
     (line,) = pair_lines(told, ["xfs", "ext4"], {"as_of": 1})
     assert line.labels == ("xfs", "ext4")
@@ -134,7 +134,7 @@ def test_without_entries_the_best_is_compared_with_the_last(published_evidence, 
 
 def test_of_three_the_first_line_says_what_to_choose():
     guests(ext4=100.0, xfs=200.0, btrfs=50.0)
-    verdict = compare(MAIL, ["ext4", "xfs", "btrfs"], 1)[0].verdict
+    verdict = compute_comparison(MAIL, ["ext4", "xfs", "btrfs"], 1)[0].verdict
     assert verdict.sentence == "Start with xfs."
     assert verdict.confidence.startswith(
         "Low confidence: one research group (under kvm, hard disks) measured it; chance that it"
@@ -145,7 +145,7 @@ def test_of_two_that_nobody_measured_the_first_line_says_so(client):
     guests(ext4=100.0, xfs=200.0)
     for name in ("btrfs", "zfs"):
         make_configuration(guest_fs=name)  # known, and measured by nobody
-    verdict = compare(MAIL, ["btrfs", "zfs"], 1)[0].verdict
+    verdict = compute_comparison(MAIL, ["btrfs", "zfs"], 1)[0].verdict
     assert verdict.sentence == "Keep what you have: nobody measured this, and nobody advises."
     text = text_of(client.get(f"{GUESTS}&a=btrfs&b=zfs"))
     assert "No published case study has numbers of btrfs or zfs here." in text
@@ -165,7 +165,7 @@ def test_what_can_lose_acknowledged_writes_is_never_the_first_line():
         configuration = make_configuration(case_study, guest_fs=guest_fs, guest_mount_options=options)
         make_measurement(value, configuration=configuration)
     publish(case_study)
-    verdict = compare(MAIL, ["xfs", "ext4"], 1)[0].verdict
+    verdict = compute_comparison(MAIL, ["xfs", "ext4"], 1)[0].verdict
     assert verdict.sentence == "Start with ext4."
     assert "which can lose acknowledged writes, and is not recommended" in verdict.measured
 
@@ -175,7 +175,7 @@ def test_what_can_lose_acknowledged_writes_is_never_the_first_line():
 
 def test_the_chart_has_a_row_a_workload_the_margin_and_the_line_at_one():
     guests(ext4=100.0, xfs=200.0)
-    told, _ = compare(MAIL, ["ext4", "xfs"], 1)
+    told, _ = compute_comparison(MAIL, ["ext4", "xfs"], 1)
     rows = [WorkloadRatio(w, w.upper(), "throughput", "xfs", r, r / 2, r * 2) for w, r in (("a", 0.5), ("b", 2.0))]
     (table,) = workload_tables(told, ["ext4", "xfs"], rows, {}, 0.1)
     assert (table.title, [row.workload for row, *_ in table.rows]) == ("ext4 against xfs", ["b", "a"])

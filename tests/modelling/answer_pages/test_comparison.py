@@ -3,7 +3,7 @@
 import pytest
 
 from modelling.answer_pages import comparison
-from modelling.answer_pages.comparison import compare
+from modelling.answer_pages.comparison import compute_comparison
 from modelling.answer_pages.content import EnvironmentFact
 from modelling.answers import configurations
 from modelling.evidence.question import Question
@@ -33,7 +33,7 @@ def study(slug: str, *, also=(), **values: float):
 
 
 def pair(a: str, b: str, question: Question = QUESTION):
-    (compared,) = compare(question, [a, b], 1)[0].pairs
+    (compared,) = compute_comparison(question, [a, b], 1)[0].pairs
     return compared
 
 
@@ -64,7 +64,7 @@ def test_the_environment_is_told_of_the_newest_case_studies_and_says_so(monkeypa
         publish(case_study)
 
     def cache_modes():
-        compared, _ = compare(QUESTION, ["xfs-on-ext4", "ext4-on-ext4"], 1)
+        compared, _ = compute_comparison(QUESTION, ["xfs-on-ext4", "ext4-on-ext4"], 1)
         (fact,) = (fact for fact in compared.environment if fact.fact == "Cache mode")
         return compared.environment_of, fact.values[0]
 
@@ -133,7 +133,7 @@ def test_the_environment_lists_what_differs_first_and_leaves_open_what_is_not_st
         configuration = make_configuration(case_study, guest_fs=guest_fs, cache_mode="none", guest_kernel=kernel)
         make_measurement(value, configuration=configuration, variant=variant)
     publish(case_study)
-    rows = compare(QUESTION, ["ext4-on-ext4", "xfs-on-ext4"], 1)[0].environment
+    rows = compute_comparison(QUESTION, ["ext4-on-ext4", "xfs-on-ext4"], 1)[0].environment
     facts = {row.fact: row for row in rows}
     assert facts["Guest file system"] == EnvironmentFact("Guest file system", True, (("ext4",), ("xfs",)))
     assert facts["Guest kernel"].values == (("6.1",), ())
@@ -144,7 +144,7 @@ def test_the_environment_lists_what_differs_first_and_leaves_open_what_is_not_st
 def test_the_number_of_queries_does_not_grow_with_what_is_compared(published_evidence, django_assert_max_num_queries):
     keys = ["ext4-on-ext4", "xfs-on-ext4", "btrfs-on-ext4", "ext4-on-xfs", "xfs-on-xfs", "btrfs-on-btrfs"]
     with django_assert_max_num_queries(50):  # what to choose among them takes half
-        assert len(compare(QUESTION, keys, 1)[0].pairs) == 15
+        assert len(compute_comparison(QUESTION, keys, 1)[0].pairs) == 15
 
 
 def test_an_entry_agrees_with_the_ranking(published_evidence, client):

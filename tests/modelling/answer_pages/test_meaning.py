@@ -7,7 +7,7 @@ import pytest
 
 from modelling.answer_store.selectors import answer_in, current_snapshot
 from modelling.evidence.question import Question
-from modelling.workloads.curves import Carried, carried
+from modelling.workloads.curves import MachineCount, count_machines
 from tests.factories import make_case_study, make_configuration, make_measurement, publish
 
 GUESTS = Question(axis="guest-fs", workload="fileserver")
@@ -16,20 +16,20 @@ GUESTS = Question(axis="guest-fs", workload="fileserver")
 @pytest.mark.parametrize(
     ("rate", "aggregate", "found"),
     [
-        (100, False, Carried(1)),  # at two machines 75
-        (60, False, Carried(2)),  # 75 at two, 50 at three
-        (42, False, Carried(4)),  # 45 at four, between 50 and 40
-        (20, False, Carried(5, at_least=True)),
-        (120, False, Carried(1, fewer_than=True)),
-        (30, True, Carried(2)),  # 100 / 1, 75 / 2 = 37.5, 50 / 3 = 16.7
+        (100, False, MachineCount(1)),  # at two machines 75
+        (60, False, MachineCount(2)),  # 75 at two, 50 at three
+        (42, False, MachineCount(4)),  # 45 at four, between 50 and 40
+        (20, False, MachineCount(5, at_least=True)),
+        (120, False, MachineCount(1, fewer_than=True)),
+        (30, True, MachineCount(2)),  # 100 / 1, 75 / 2 = 37.5, 50 / 3 = 16.7
     ],
 )
 def test_machines_are_read_off_between_what_was_measured_and_never_beyond(rate, aggregate, found):
-    assert carried([(1, 100.0), (3, 50.0), (5, 40.0)], rate, aggregate=aggregate) == found
+    assert count_machines([(1, 100.0), (3, 50.0), (5, 40.0)], rate, aggregate=aggregate) == found
 
 
 def test_a_rate_that_recovers_with_more_machines_does_not_count():
-    assert carried([(1, 100.0), (2, 40.0), (3, 90.0)], 50, aggregate=False) == Carried(1)
+    assert count_machines([(1, 100.0), (2, 40.0), (3, 90.0)], 50, aggregate=False) == MachineCount(1)
 
 
 @pytest.mark.django_db

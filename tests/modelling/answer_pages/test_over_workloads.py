@@ -2,7 +2,7 @@
 
 import pytest
 
-from modelling.answer_pages.comparison import compare, ratios
+from modelling.answer_pages.comparison import compute_comparison, compute_ratios
 from modelling.evidence.question import Question
 from tests.factories import make_case_study, make_measurement, publish
 
@@ -22,9 +22,9 @@ def test_the_first_is_held_against_each_other_where_numbers_join_them():
     guests("varmail", ext4=100.0, xfs=200.0)
     guests("webserver", ext4=100.0, xfs=100.0, btrfs=50.0)
     guests("fileserver", xfs=100.0, btrfs=50.0)
-    compared = {(row.workload, row.other): row for row in ratios(QUESTION, ["ext4", "xfs", "btrfs"])}
+    compared = {(row.workload, row.other): row for row in compute_ratios(QUESTION, ["ext4", "xfs", "btrfs"])}
     assert set(compared) == {("varmail", "xfs"), ("webserver", "xfs"), ("webserver", "btrfs")}
-    (pair,) = compare(QUESTION, ["ext4", "xfs"], 1)[0].pairs
+    (pair,) = compute_comparison(QUESTION, ["ext4", "xfs"], 1)[0].pairs
     shown = compared["varmail", "xfs"]
     assert (shown.ratio, shown.low, shown.high) == pytest.approx((pair.ratio, pair.low, pair.high))
     assert shown.ratio < 1
@@ -36,10 +36,10 @@ def test_the_number_of_queries_does_not_grow_with_evidence_or_entries(django_ass
         guests(workload, ext4=100.0, xfs=200.0)
         guests(workload, ext4=100.0, xfs=150.0, btrfs=50.0, ntfs=40.0)
     with django_assert_max_num_queries(30):  # twelve a workload at most, and what is known of all
-        assert len(list(ratios(QUESTION, ["ext4", "xfs", "btrfs", "ntfs"]))) == 6
+        assert len(list(compute_ratios(QUESTION, ["ext4", "xfs", "btrfs", "ntfs"]))) == 6
 
 
 def test_a_workload_with_too_much_evidence_is_left_out(settings):
     guests("varmail", ext4=100.0, xfs=200.0)
     settings.KDB_MOST_ARMS_AT_ONCE = 1
-    assert list(ratios(QUESTION, ["ext4", "xfs"])) == []
+    assert list(compute_ratios(QUESTION, ["ext4", "xfs"])) == []

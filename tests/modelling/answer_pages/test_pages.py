@@ -49,7 +49,7 @@ def test_a_server_that_begins_has_the_questions_that_it_offers_answered(publishe
     ((_, failed),) = web_server_began.send_robust(sender=None)
     assert failed is None
     jobs.run(Job.objects.get(kind=snapshots.JOB).pk)
-    assert all(selectors.kept_answers(examples()).values())
+    assert all(selectors.stored_answers(examples()).values())
     Job.objects.all().delete()
     web_server_began.send_robust(sender=None)  # it begins once more
     assert not Job.objects.exists()

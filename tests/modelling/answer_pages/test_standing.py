@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from modelling.answer_pages.layout.standing import Choice, choices_of
+from modelling.answer_pages.layout.standing import Choice, summarize_choices
 from modelling.answer_store.selectors import answer_in, snapshots_or_none
 from modelling.answers.content import START, Answer
 from modelling.evidence.axes import AXES, NATIVE, NATIVE_AXES
@@ -29,7 +29,7 @@ def answers() -> dict[Question, Answer]:
 
 
 def choices(of: dict[Question, Answer]) -> dict[str, Choice]:
-    return {choice.thing: choice for choice in choices_of(of)}
+    return {choice.thing: choice for choice in summarize_choices(of)}
 
 
 def test_every_axis_that_is_open_is_asked_those_of_one_thing_first():

@@ -203,7 +203,9 @@ def test_a_choice_by_throughput_counts_rates_of_a_block_size():
     sized("operation_rate", "ops/s", {"ext4": 100.0, "xfs": 400.0})
     choices.clear_cache()
     given = {"axis": "guest-fs", "workload": "varmail"}
-    assert choices.behind({"metric": ["throughput", "operation_rate", "latency"]}, given).case_studies["metric"] == {
+    assert choices.count_evidence({"metric": ["throughput", "operation_rate", "latency"]}, given).case_studies[
+        "metric"
+    ] == {
         "throughput": 1,
         "operation_rate": 1,
         "latency": 0,

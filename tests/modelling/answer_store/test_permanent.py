@@ -2,6 +2,7 @@
 
 import re
 
+import cattrs
 import pytest
 from django.core.cache import caches
 from django.utils.html import escape
@@ -11,6 +12,7 @@ from experiments.models import CaseStudy
 from modelling.answer_store import history, permalinks, selectors, snapshots, versions, views
 from modelling.answer_store.selectors import current_snapshot
 from modelling.answer_store.subscriptions import followers
+from modelling.answers.content import TierList
 from modelling.estimation.ranking import METHOD
 from modelling.evidence.question import Question
 from modelling.models import PinnedAnswer, RankingSnapshot
@@ -358,3 +360,8 @@ def test_rankings_leave_combinations_their_quarter_but_no_more_than_there_is(cli
     for room, is_pinned in ((permalinks.count_visitors_pins(), False), (8, True)):
         settings.KDB_PINNED_ANSWERS = room
         assert client.get(f"{mix}&as_of=1").json()["pinned"] is is_pinned
+
+
+def test_an_answer_from_before_lists_named_the_other_side_is_still_read():
+    stored = {"case_studies": ["study"], "best": ["xfs"], "middle": [], "worst": ["ext4"]}
+    assert cattrs.structure(stored, TierList) == TierList(("study",), ("xfs",), (), ("ext4",), "")

@@ -8,7 +8,7 @@ from django.utils.timezone import now
 
 from experiments.case_studies import lifecycle
 from modelling.answer_store import releases
-from modelling.answer_store.releases import _seen
+from modelling.answer_store.releases import _numbered_release
 from modelling.answer_store.selectors import current_snapshot
 from modelling.evidence import names
 from modelling.evidence.question import Question
@@ -181,8 +181,8 @@ def test_more_configurations_and_sittings_take_no_more_queries(django_assert_num
     ],
 )
 def test_releases_are_ordered_by_their_numbers(earlier, later):
-    assert _seen(earlier, "").number < _seen(later, "").number
+    assert _numbered_release(earlier, "").number < _numbered_release(later, "").number
 
 
 def test_what_has_no_number_is_the_newest_of_nothing():
-    assert _seen("VMkernel", "") is None
+    assert _numbered_release("VMkernel", "") is None

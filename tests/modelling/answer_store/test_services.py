@@ -222,7 +222,7 @@ def test_runs_of_containers_bear_on_what_is_said_of_hypervisors_under_any_worklo
         configuration = make_configuration(case_study, virtualisation=virtualisation)
         make_measurement(value, configuration=configuration, workload="webserver")
     publish(case_study)
-    assert question in knowledge.bears_on([question], [case_study.pk])
+    assert question in knowledge.questions_affected([question], [case_study.pk])
 
 
 def test_a_resting_answer_that_nobody_can_wait_for_is_shown_while_a_worker_gives_it_again(settings):

@@ -6,7 +6,7 @@ from django.test.utils import CaptureQueriesContext
 
 from modelling.answers.answer import answer
 from modelling.answers.estimate import estimate
-from modelling.answers.knowledge import everything
+from modelling.answers.knowledge import published_knowledge
 from modelling.estimation import cells
 from modelling.evidence import summaries
 from modelling.evidence.question import Question
@@ -47,7 +47,7 @@ def test_numbers_that_look_like_no_disks_count_less_and_the_answer_says_so():
         "2 of the 3 values look like no disk's: a clock, a cache or a limit may have made them. In the estimate they "
         "count less."
     ) in told.notes
-    assert (everything().cells["variance"] > cells.IMPLAUSIBLE**2).tolist() == [False, True, True]
+    assert (published_knowledge().cells["variance"] > cells.IMPLAUSIBLE**2).tolist() == [False, True, True]
     Arm.objects.update(is_implausible=None)  # as of a version that did not look
     summaries.flag_implausible_arms()
     assert sorted(Arm.objects.values_list("is_implausible", flat=True)) == [False, True, True]

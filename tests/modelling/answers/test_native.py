@@ -75,10 +75,10 @@ def test_how_much_lies_behind_native_is_counted_natively():
     measured_natively_and_in_guests()
     choices.clear_cache()
 
-    behind = choices.behind({"hypervisor": ["kvm", "native"], "host_fs": ["ext4"]}, {"workload": "varmail"})
+    behind = choices.count_evidence({"hypervisor": ["kvm", "native"], "host_fs": ["ext4"]}, {"workload": "varmail"})
 
     assert behind.case_studies["hypervisor"] == {"kvm": 1, "native": 1}
-    with_axis = choices.behind({"hypervisor": ["kvm", "native"]}, {"workload": "varmail", "axis": "guest-fs"})
+    with_axis = choices.count_evidence({"hypervisor": ["kvm", "native"]}, {"workload": "varmail", "axis": "guest-fs"})
     assert with_axis.case_studies["hypervisor"] == {"kvm": 0, "native": 0}
 
 

@@ -11,7 +11,7 @@ import pytest
 from django.urls import reverse
 
 from kdb.disk_path import bytes_of
-from modelling.ask.gather import understood
+from modelling.ask.gather import read_text
 from modelling.ask.language import words
 from modelling.ask.language.content import Reading, Said
 from modelling.ask.language.parsing import LONGEST
@@ -31,7 +31,7 @@ def rows(name: str) -> list[dict[str, str]]:
 
 
 def first(text: str) -> Reading:
-    return understood(text).readings[0]
+    return read_text(text).readings[0]
 
 
 def told(parsed: Said) -> dict[str, tuple[str, str]]:
@@ -47,7 +47,7 @@ def wanted_filters(row: dict[str, str]) -> dict[str, str]:
 
 def test_a_question_of_a_forum_is_read_as_meant():
     for row in rows("forum_questions.csv"):
-        parsed = understood(row["question"])
+        parsed = read_text(row["question"])
         if not row["axis"]:
             assert ([page.address for page in parsed.pages], parsed.readings) == ([row["page"]], ()), row
             continue
@@ -59,7 +59,7 @@ def test_a_question_of_a_forum_is_read_as_meant():
 
 def is_right(row: dict[str, str]) -> bool:
     """Tell whether the first reading is the one that is expected; without an axis, whether several are offered."""
-    parsed = understood(row["question"])
+    parsed = read_text(row["question"])
     reading = parsed.readings[0] if parsed.readings else None
     if reading and reading.is_whole:
         return not row["axis"] and row["workload"] == reading.workload
@@ -93,8 +93,8 @@ def test_phrasings_by_another_hand_are_read_right():
 
 
 def test_two_readings_are_both_offered():
-    assert [reading.axis for reading in understood("file system for MariaDB").readings] == ["guest-fs", "host-fs"]
-    assert [reading.axis for reading in understood("ext4 or xfs for mail").readings] == ["guest-fs", "host-fs"]
+    assert [reading.axis for reading in read_text("file system for MariaDB").readings] == ["guest-fs", "host-fs"]
+    assert [reading.axis for reading in read_text("ext4 or xfs for mail").readings] == ["guest-fs", "host-fs"]
 
 
 @pytest.mark.parametrize(
@@ -135,7 +135,7 @@ def test_sizes_are_those_of_volumes_where_these_are_asked(text):
 
 
 def test_a_size_that_no_question_has_is_told_and_not_counted():
-    parsed = understood("mail server on a 10 GB disk")
+    parsed = read_text("mail server on a 10 GB disk")
     assert told(parsed)["10 GB"] == ("not counted", "10737418240")
     assert parsed.readings[0].filters == {}
 
@@ -149,21 +149,21 @@ def test_slips_are_read_as_the_name_that_they_are_nearest_to(slip, meant):
 
 
 def test_what_is_not_understood_is_told_once_with_the_nearest_names():
-    unknown = understood("mail server on proxwall, proxwall, proxmoxx").not_understood
+    unknown = read_text("mail server on proxwall, proxwall, proxmoxx").not_understood
     assert [word.words for word in unknown] == ["proxwall"]
     assert "proxmox" in unknown[0].nearest
 
 
 def test_a_product_is_read_as_its_family_and_is_offered_as_what_else_it_may_be():
-    jenkins = understood("Jenkins build server").understood
+    jenkins = read_text("Jenkins build server").understood
     assert [(word.role, word.value) for word in jenkins] == [("workload", "build-server")]
     assert jenkins[0].note.startswith("For build server the nearest load with evidence is “Small files”.")
-    readings = understood("Nextcloud").readings
+    readings = read_text("Nextcloud").readings
     assert [(reading.workload, reading.is_whole) for reading in readings] == [("fileserver", True), ("database", True)]
 
 
 def test_what_nobody_measured_is_said_and_the_rest_is_answered():
-    parsed = understood("ntfs or refs on the host")
+    parsed = read_text("ntfs or refs on the host")
     assert parsed.readings[0].entries == ("ntfs",)
     assert told(parsed)["refs"] == ("not measured", "")
 
@@ -189,21 +189,21 @@ def test_every_axis_is_asked_by_its_label_and_its_name():
 def test_every_phrase_that_is_known_is_read():
     phrases = [phrase for phrase, _ in (*words.grammar_and_topics(), *words.families(), *words.others())]
     for phrase in phrases:
-        assert understood(f"{phrase} or kvm on {phrase}").text
-        assert understood(phrase).text == phrase
+        assert read_text(f"{phrase} or kvm on {phrase}").text
+        assert read_text(phrase).text == phrase
 
 
 def test_any_text_is_read_without_harm():
     long = ("zzz " * 90, "ﷺ" * 390, "a-" * 199, "on " * 130)
     for text in ("", "?", "or or or", "'; DROP TABLE x; --", "\x00<script>", *long):
-        assert understood(text).readings == (), text
+        assert read_text(text).readings == (), text
 
 
 def test_reading_takes_time_in_proportion_to_the_text():
-    understood("warm")
+    read_text("warm")
     for piece in ("ext4 or ", "zqxwvk ", "mail kvm ", "3 vms, "):
         begun = time.process_time()
-        understood((piece * LONGEST)[:LONGEST])
+        read_text((piece * LONGEST)[:LONGEST])
         assert time.process_time() - begun < 1.5
 
 
@@ -235,7 +235,7 @@ def test_too_long_a_text_is_refused_with_its_length(client):
     "text", ["which cache mode for mail", "qcow2 or raw for mail", "mail on kvm", "ext4 or xfs", "which host"]
 )
 def test_the_page_of_every_reading_opens(client, text):
-    for reading in understood(text).readings:
+    for reading in read_text(text).readings:
         assert client.get(reading.address, follow=True).status_code == 200, reading.address
 
 

@@ -73,17 +73,17 @@ def test_the_same_name_is_the_same_machine_and_there_is_an_end(client, owner, mo
 
 
 def test_nobody_sees_or_deletes_the_machine_of_another(client, owner):
-    machine = machines.keep(make_user(""), "not yours", FACTS)
+    machine = machines.store_machine(make_user(""), "not yours", FACTS)
     assert "not yours" not in client.get("/machines/").content.decode()
     assert client.post(f"/machines/{machine.pk}/delete/").status_code == 404
     assert KeptMachine.objects.filter(pk=machine.pk).exists()
-    mine = machines.keep(owner, "mine", FACTS)
+    mine = machines.store_machine(owner, "mine", FACTS)
     assert client.post(f"/machines/{mine.pk}/delete/").status_code == 302
     assert not KeptMachine.objects.filter(pk=mine.pk).exists()
 
 
 def test_machines_go_with_their_owner(db):
     user = make_user("")
-    machines.keep(user, "rack 1", FACTS)
+    machines.store_machine(user, "rack 1", FACTS)
     user.delete()
     assert not KeptMachine.objects.exists()

@@ -5,7 +5,7 @@ import numpy as np
 from modelling.answers import decision
 from modelling.estimation.arms import Spread
 from modelling.estimation.ranking import Assumptions, rank
-from modelling.estimation.verdict import durable
+from modelling.estimation.verdict import recommendable
 from modelling.evidence.axes import AXES, SET_BY_HYPERVISOR
 from tests.modelling.frames import arm, arms, finding, findings, having
 from tests.modelling.scales import ALIKE
@@ -69,8 +69,8 @@ def test_one_that_was_compared_with_unsafe_ones_alone_is_not_recommended_either(
     part = ranked({"value": 300, "hypervisor": "xen", **UNSAFE}, {"value": 200})
     assert having(part, "use") == ()
     assert said(part).sentence == "Start with KVM."  # it is what one may use
-    assert durable([True, False]) == [False, False]
-    assert durable([True, False, False]) == [False, True, True]
+    assert recommendable([True, False]) == [False, False]
+    assert recommendable([True, False, False]) == [False, True, True]
 
 
 def test_tier_lists_on_unsafe_configurations_recommend_nothing():

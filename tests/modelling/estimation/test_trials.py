@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from modelling.estimation.arms import Spread, _connected, comparable_arms, spread_of_entries, trials
+from modelling.estimation.arms import Spread, _connected_averages, comparable_arms, spread_of_entries, trials
 from modelling.evidence.axes import AXES
 from tests.modelling.frames import arm, arms
 
@@ -252,7 +252,7 @@ def test_case_studies_averaged_in_one_go_say_what_each_says_solved_by_itself(see
     for slug, own in used.groupby("case_study"):
         entry, names = pd.factorize(own["entry"], sort=True)
         columns = (own[name].to_numpy() for name in ("fair_play_group", "mean_log", "arm_variance"))
-        expected += [(slug, names[members], *rest) for members, *rest in _connected(entry, *columns)]
+        expected += [(slug, names[members], *rest) for members, *rest in _connected_averages(entry, *columns)]
     for trial, (slug, names, effects, variances) in zip(trials(used), expected, strict=True):
         assert (trial.name, trial.treatments) == (slug, tuple(names))
         np.testing.assert_allclose(trial.means, effects - effects[0], atol=1e-12)
@@ -261,7 +261,7 @@ def test_case_studies_averaged_in_one_go_say_what_each_says_solved_by_itself(see
 
 @pytest.mark.parametrize("design", IN_PROPORTION)
 def test_a_design_in_proportion_is_solved_without_equations(design, monkeypatch):
-    monkeypatch.setattr("modelling.estimation.arms._connected", None)
+    monkeypatch.setattr("modelling.estimation.arms._connected_averages", None)
     assert (
         len(trials(comparable_arms(arms_of_designs([design] * 3, np.random.default_rng(1)), GUEST, Spread(0.1)))) == 3
     )

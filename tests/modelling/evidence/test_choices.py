@@ -13,7 +13,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.sqlite]
 
 
 def behind(field, values, **given):
-    return choices.behind({field: values}, given).case_studies[field]
+    return choices.count_evidence({field: values}, given).case_studies[field]
 
 
 @pytest.mark.parametrize("workload", ["varmail", "atto"])
@@ -58,7 +58,7 @@ def test_after_a_minute_the_evidence_is_read_again_where_the_revision_is_another
 def test_too_much_to_count_says_nothing(published_evidence, settings):
     settings.KDB_MOST_ARMS_AT_ONCE = 3
     choices.clear_cache()
-    assert choices.behind({"workload": ["varmail"]}, {}).case_studies == {}
+    assert choices.count_evidence({"workload": ["varmail"]}, {}).case_studies == {}
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from modelling.evidence.fairplay import counted_once, first_of_each, numbered, varies
+from modelling.evidence.fairplay import deduplicate_work, first_indices, number_rows, varies
 from tests.modelling.frames import arm, arms
 
 VALUES = {"text": ["", "a", None], "category": ["a", "b", None], "number": [0.0, 1.5, None], "flag": [True, False]}
@@ -29,16 +29,16 @@ def frames(draw):
 @given(frames())
 def test_rows_have_one_number_where_all_columns_agree_and_missing_agrees_with_missing(frame):
     expected = frame.groupby(list(frame), sort=False, dropna=False, observed=True).ngroup()
-    number = numbered(frame, frame)
+    number = number_rows(frame, frame)
     assert number.tolist() == expected.tolist()
-    assert first_of_each(number).tolist() == np.flatnonzero(~pd.Series(number).duplicated()).tolist()
+    assert first_indices(number).tolist() == np.flatnonzero(~pd.Series(number).duplicated()).tolist()
 
 
 def test_rows_that_differ_in_the_first_of_very_many_columns_differ():
     """More combinations than an integer holds."""
     values = pd.Categorical(["a", "a"], categories=["a", "b", "c"])
     frame = pd.DataFrame({0: ["a", "b"], **dict.fromkeys(range(1, 40), values)})
-    assert numbered(frame, frame).tolist() == [0, 1]
+    assert number_rows(frame, frame).tolist() == [0, 1]
 
 
 @pytest.mark.slow
@@ -60,4 +60,4 @@ def test_work_that_is_reported_by_throughput_and_by_rate_counts_once_by_throughp
         arm(80.0, **throughput, configuration_id=1, origin="derived"),
     )
 
-    assert list(counted_once(rows).index) == [1, 2, 3, 4]
+    assert list(deduplicate_work(rows).index) == [1, 2, 3, 4]

@@ -6,7 +6,7 @@ from django.test.utils import CaptureQueriesContext
 
 from experiments.models import CaseStudy, Publication
 from modelling.answer_store.selectors import answer_in, current_snapshot
-from modelling.answers.words import grounds_line
+from modelling.answers.words import summarize_evidence
 from modelling.evidence import dataframes, research_groups
 from modelling.evidence.question import Question
 from modelling.models import RankingSnapshot
@@ -114,13 +114,15 @@ def test_an_answer_counts_groups_beside_laboratories(db):
 
     assert {(entry.laboratories, entry.groups) for entry in answer.entries} == {(2, 1)}
     assert (answer.grounds.laboratories, answer.grounds.groups) == (2, 1)
-    assert grounds_line(answer.grounds, {}).startswith("two laboratories of one research group, four measurements")
+    assert summarize_evidence(answer.grounds, {}).startswith(
+        "two laboratories of one research group, four measurements"
+    )
 
     published("c", "Cy")
     RankingSnapshot.objects.all().delete()  # it is given until a worker has replaced it
     answer = answer_in(current_snapshot(ASKED))
     assert {(entry.laboratories, entry.groups) for entry in answer.entries} == {(3, 2)}
-    assert grounds_line(answer.grounds, {}).startswith("three laboratories of two research groups")
+    assert summarize_evidence(answer.grounds, {}).startswith("three laboratories of two research groups")
 
 
 def test_lists_of_laboratories_of_one_group_count_as_one(published_evidence):

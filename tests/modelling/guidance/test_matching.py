@@ -3,7 +3,7 @@
 import pytest
 
 from modelling.guidance import matching
-from modelling.guidance.content import Asked, Disagreement, Statement
+from modelling.guidance.content import Disagreement, QuestionContext, Statement
 
 
 def said(code, recommended="", discouraged="", *, axis="cache-mode", wording="should", **fields) -> Statement:
@@ -15,21 +15,21 @@ def said(code, recommended="", discouraged="", *, axis="cache-mode", wording="sh
 
 
 def advise(entries, *statements, axis="cache-mode", asked=None, disagreements=()):
-    return matching.advise(axis, entries.split(), asked or Asked(), statements, disagreements)
+    return matching.advise(axis, entries.split(), asked or QuestionContext(), statements, disagreements)
 
 
 @pytest.mark.parametrize(
     ("context", "asked", "is_admitted"),
     [
-        ({}, Asked(hypervisor="kvm", workload="varmail"), True),
-        ({"hypervisors": ("kvm",)}, Asked(hypervisor="xen"), False),
-        ({"hypervisors": ("kvm",)}, Asked(hypervisor="proxmox"), True),  # it runs KVM
-        ({"hypervisors": ("proxmox",)}, Asked(hypervisor="kvm"), False),
-        ({"workloads": ("mail",)}, Asked(workload="fileserver"), False),
-        ({"host_storages": ("dir",)}, Asked(host_storage="dir-xfs"), True),
-        ({"host_storages": ("dir-xfs",)}, Asked(host_storage="dir-ext4"), False),
-        ({"storages": ("ssd",)}, Asked(storage="nvme"), True),
-        ({"guest_oses": ("windows",)}, Asked(guest_os="linux"), False),
+        ({}, QuestionContext(hypervisor="kvm", workload="varmail"), True),
+        ({"hypervisors": ("kvm",)}, QuestionContext(hypervisor="xen"), False),
+        ({"hypervisors": ("kvm",)}, QuestionContext(hypervisor="proxmox"), True),  # it runs KVM
+        ({"hypervisors": ("proxmox",)}, QuestionContext(hypervisor="kvm"), False),
+        ({"workloads": ("mail",)}, QuestionContext(workload="fileserver"), False),
+        ({"host_storages": ("dir",)}, QuestionContext(host_storage="dir-xfs"), True),
+        ({"host_storages": ("dir-xfs",)}, QuestionContext(host_storage="dir-ext4"), False),
+        ({"storages": ("ssd",)}, QuestionContext(storage="nvme"), True),
+        ({"guest_oses": ("windows",)}, QuestionContext(guest_os="linux"), False),
     ],
 )
 def test_advice_is_left_out_where_its_context_contradicts_the_question(context, asked, is_admitted):
@@ -45,7 +45,7 @@ def test_what_names_the_workload_or_the_hypervisor_comes_before_the_general():
         said("own", hypervisors=("proxmox",)),
         said("both", workloads=("mail",), hypervisors=("proxmox",)),
     ]
-    asked = Asked(workload="varmail", hypervisor="proxmox")
+    asked = QuestionContext(workload="varmail", hypervisor="proxmox")
     codes = [row.code for row in matching.closest(rows, asked)]
     assert codes == ["both", "elsewhere", "own", "paper", "kvm", "general"]
 
@@ -71,7 +71,7 @@ def test_a_publisher_counts_once_for_an_entry_by_its_strongest_word():
     ],
 )
 def test_what_the_question_does_not_decide_makes_an_option_of_a_statement(narrowed, asked, score):
-    told = matching.advise("cache-mode", ["none"], Asked(**asked), [said("a", "none", **narrowed)], [])
+    told = matching.advise("cache-mode", ["none"], QuestionContext(**asked), [said("a", "none", **narrowed)], [])
     assert told.entries["none"].score == score
 
 
@@ -100,7 +100,7 @@ def test_of_two_that_are_advised_alike_either_is_unless_somebody_speaks_against_
     ],
 )
 def test_advice_is_meant_for_the_hypervisor_that_it_names_and_of_storage_for_kvm(context, hypervisor, is_meant):
-    asked = Asked(hypervisor=hypervisor)
+    asked = QuestionContext(hypervisor=hypervisor)
     assert matching.advise("cache-mode", ["none"], asked, [said("a", "none", **context)], []).is_meant is is_meant
 
 
@@ -123,9 +123,9 @@ def test_the_default_is_that_of_the_hypervisor_itself():
         said("p", "none", hypervisors=("proxmox",), **default),
         said("k", "writeback", hypervisors=("kvm",), **default),
     ]
-    told = advise("none writeback", *rows, asked=Asked(hypervisor="proxmox"))
+    told = advise("none writeback", *rows, asked=QuestionContext(hypervisor="proxmox"))
     assert (told.default, [one.code for one in told.defaults], told.statements) == ("none", ["p"], ())
-    assert advise("none writeback", *rows, asked=Asked(hypervisor="kvm")).default == "writeback"
+    assert advise("none writeback", *rows, asked=QuestionContext(hypervisor="kvm")).default == "writeback"
     assert advise("none writeback", *rows).defaults == ()
 
 

@@ -73,7 +73,7 @@ def test_a_page_costs_a_constant_number_of_queries(client, django_assert_num_que
 
 
 def test_beside_an_answer_stand_five_statements_the_contradictions_and_the_default():
-    advised = selectors.advised("cache-mode", ["none", "writeback"], hypervisor="proxmox")
+    advised = selectors.find_advice("cache-mode", ["none", "writeback"], hypervisor="proxmox")
     told = render_to_string("modelling/_makers_say.html", {"advised": advised})
     assert (advised.advised, advised.default, advised.discouraged) == (("none",), "none", ())
     assert told.count("<li>") == 5

@@ -136,7 +136,7 @@ def test_what_was_measured_under_one_workload_moves_the_answer_under_another(ada
     assert (here.machine, here.missing, {row.runs for row in here.entries}) == ("box", ("varmail",), {0})
     assert here.sentence.endswith("Nothing was measured there under Mail server: runs under File server say this.")
     # Nobody else is told of it: neither in public nor in another laboratory, from a cache or worked out anew.
-    knowledge._kept.cache_clear()
+    knowledge._load_knowledge.cache_clear()
     assert answer_here(varmail, theirs) == before
     assert answer_in(current_snapshot(varmail)) == public
 

@@ -9,7 +9,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from modelling.answers.estimate import assumptions
 from modelling.evidence import names
 from modelling.fleet.placement.content import FleetError, Rules
-from modelling.fleet.placement.gather import knowledge
+from modelling.fleet.placement.gather import load_knowledge
 from modelling.fleet.placement.solver_output import on_stderr
 from tests.simulations.placement import HYPERVISOR, ORACLE, PERIODS, Outcome, in_common, simulate
 
@@ -74,7 +74,7 @@ class Command(BaseCommand):
                 raise CommandError(f"--{name} {value}: between {low} and {high}.")
         assumed = assumptions()
         rules = Rules(margin=assumed.margin)
-        answered = knowledge(names.names()["workload"], [HYPERVISOR])
+        answered = load_knowledge(names.names()["workload"], [HYPERVISOR])
         try:
             known = in_common(answered)
         except FleetError as error:

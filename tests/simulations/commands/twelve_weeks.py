@@ -9,7 +9,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from modelling.answers.estimate import assumptions
 from modelling.evidence import names
 from modelling.fleet.placement.content import FleetError, Rules
-from modelling.fleet.placement.gather import knowledge
+from modelling.fleet.placement.gather import load_knowledge
 from modelling.fleet.placement.solver_output import on_stderr
 from tests.simulations.placement import HYPERVISOR, in_common
 from tests.simulations.weeks import Tally, simulate
@@ -51,7 +51,7 @@ class Command(BaseCommand):
             if not low <= value <= high:
                 raise CommandError(f"--{name} {value}: between {low} and {high}.")
         try:
-            known = in_common(knowledge(names.names()["workload"], [HYPERVISOR]))
+            known = in_common(load_knowledge(names.names()["workload"], [HYPERVISOR]))
         except FleetError as error:
             raise CommandError(f"Under KVM {error}: manage.py load_evidence loads what is published.") from error
         rules = Rules(margin=assumptions().margin)

@@ -116,7 +116,7 @@ def test_one_question_that_fails_keeps_no_other_waiting(monkeypatch):
         user=factories.make_user(), question="nonsense?workload=fileserver", method=METHOD, revision=1, said="else"
     )
     publish("second", 100.0, 300.0)
-    with pytest.raises(followers.NotTold, match="nonsense"):
+    with pytest.raises(followers.NotNotified, match="nonsense"):
         tell()
     assert Delivery.objects.count() == 1
 

@@ -13,8 +13,8 @@ from kdb.disk_path import SETTINGS
 from kdb.host_storage import host_storages
 from modelling.answer_store.selectors import answer_in, current_snapshot
 from modelling.answers.measured import dot_charts
-from modelling.ask.guides.selectors import guides_for, most_measured_workload, rows_of
-from modelling.ask.selectors import understood
+from modelling.ask.guides.selectors import guides_for, most_measured_workload, workload_rows
+from modelling.ask.selectors import read_text
 from modelling.evidence import choices, names
 from modelling.evidence.axes import AXES
 from modelling.evidence.question import Question
@@ -137,7 +137,7 @@ def test_every_question_of_a_guide_leads_to_it(slug):
 def test_a_guide_stands_beside_the_answer_and_does_not_replace_it(client, text, link):
     assert link in client.get("/", {"text": text}, follow=True).content.decode()
     assert link.split(">Guide")[0].split('"')[1] in client.get("/search/", {"q": text}).content.decode()
-    read = understood(text)
+    read = read_text(text)
     assert read.readings or read.pages
 
 
@@ -168,7 +168,7 @@ def test_a_guide_shows_the_recommendation_of_the_answer_that_is_kept(client):
     make_variant("webserver")
     names.clear_cache()
     answer = answer_in(current_snapshot(Question("guest-fs", "varmail")))
-    asked, left_open = rows_of("guest-fs")
+    asked, left_open = workload_rows("guest-fs")
     assert (asked.recommended, asked.strength, asked.groups) == ("xfs", answer.verdict.strength, 1)
     assert asked.address == "/?axis=guest-fs&workload=varmail"
     assert (left_open.recommended, left_open.address) == ("", "/?axis=guest-fs&workload=webserver")
@@ -182,7 +182,7 @@ def test_a_guide_shows_the_recommendation_of_the_answer_that_is_kept(client):
 def test_a_guide_draws_what_was_measured_as_the_answer_of_its_workload_does(client):
     published("varmail")
     answer = answer_in(current_snapshot(Question("guest-fs", "varmail")))
-    row, chart = most_measured_workload("guest-fs", rows_of("guest-fs"))
+    row, chart = most_measured_workload("guest-fs", workload_rows("guest-fs"))
     assert (row.workload, [chart]) == ("varmail", dot_charts(answer, 1))
     page = client.get("/guides/guest-file-system/").content.decode()
     assert f'Measured under <a href="{row.address}">'.replace("&", "&amp;") in page

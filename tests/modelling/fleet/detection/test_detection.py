@@ -13,8 +13,8 @@ from modelling.fleet.detection.content import IDLE, OTHERS, UNLIKE
 from modelling.fleet.detection.evaluation import (
     Known,
     calibration,
+    describe_load,
     model_of,
-    said,
     sampled_report,
     sets,
     training_of,
@@ -122,20 +122,20 @@ def test_a_load_of_another_size_and_rate_is_told_as_the_same(model, shipped_mode
 
 def test_known_loads_of_another_size_are_told(model):
     for name, shape in SHAPES.items():
-        assert said(model, Known("", "", 60, load(shape, 60, scale=20, seed=7))) == name
+        assert describe_load(model, Known("", "", 60, load(shape, 60, scale=20, seed=7))) == name
 
 
 def test_what_is_far_from_all_that_is_known_is_unlike_it(model):
     backup = Counts(reads=3000, read_bytes=3000 * 1024 * KIB, writes=1, write_bytes=4096)
-    assert said(model, Known("", "", 60, backup)) == UNLIKE
-    assert said(model, Known("", "", 60, Counts(writes=30, write_bytes=2**17))) == IDLE
+    assert describe_load(model, Known("", "", 60, backup)) == UNLIKE
+    assert describe_load(model, Known("", "", 60, Counts(writes=30, write_bytes=2**17))) == IDLE
 
 
 def test_classes_that_are_alike_are_not_told_apart():
     alike = {**SHAPES, "flushed-database": SHAPES["mail"]}
     both, report = model_of(signatures(alike), list(SHAPES))
-    assert said(both, Known("", "", 60, load(SHAPES["mail"], 60, seed=7))) == "flushed-database or mail"
-    assert said(both, Known("", "", 60, load(SHAPES["web"], 60, seed=7))) == "web"
+    assert describe_load(both, Known("", "", 60, load(SHAPES["mail"], 60, seed=7))) == "flushed-database or mail"
+    assert describe_load(both, Known("", "", 60, load(SHAPES["web"], 60, seed=7))) == "web"
     assert both.sureness["mail"] < 0.6  # where chance tells it alone
     assert (report.others, report.workloads) == (["flushed-database"], ["files", "mail", "web"])
 
@@ -155,7 +155,7 @@ def test_a_workload_whose_reads_are_cached_teaches_nothing_and_is_not_told():
     cached = [Known("web", f"web {run}", 10.0, load((0, 0, 60, 18, 0.5), seed=run)) for run in range(9)]
     model, report = model_of([*signatures(), *cached], list(SHAPES))
     assert report.cached == {"web": 9}
-    assert said(model, cached[0]) == UNLIKE
+    assert describe_load(model, cached[0]) == UNLIKE
 
 
 def test_programs_that_are_held_back_teach_nothing_and_judge_the_model(model):
@@ -193,15 +193,15 @@ def test_what_has_a_classs_counters_and_reads_in_another_way_is_unlike_it():
     """So a copy of a tree differs from a web server: it reads as much and as small, but in a row."""
     model, _ = model_of(sampled_signatures(), list(SHAPES))
     web = load(SHAPES["web"], 60, seed=7)
-    assert said(model, Known("", "", 60, web, in_a_row(0.2))) == "web"
-    assert said(model, Known("", "", 60, web, in_a_row(0.9))) == UNLIKE
-    assert said(model, Known("", "", 60, web)) == "web"
+    assert describe_load(model, Known("", "", 60, web, in_a_row(0.2))) == "web"
+    assert describe_load(model, Known("", "", 60, web, in_a_row(0.9))) == UNLIKE
+    assert describe_load(model, Known("", "", 60, web)) == "web"
 
 
 def test_a_class_that_was_not_sampled_is_told_by_its_counters_alone():
     some = [replace(known, offsets=None) if known.workload == "web" else known for known in sampled_signatures()]
     model, _ = model_of(some, list(SHAPES))
-    assert said(model, Known("", "", 60, load(SHAPES["web"], 60, seed=7), in_a_row(0.9))) == "web"
+    assert describe_load(model, Known("", "", 60, load(SHAPES["web"], 60, seed=7), in_a_row(0.9))) == "web"
     assert sampled_report(model, some) is None
 
 
@@ -270,6 +270,6 @@ NO_WORKLOADS = {
 @pytest.mark.parametrize("name", NO_WORKLOADS)
 def test_loads_that_are_no_workload_are_not_told_as_one_by_the_shipped_signatures(shipped_model, name):
     for seed in range(7):
-        told = said(shipped_model, Known("", "", 60, load(NO_WORKLOADS[name], 60, seed=seed)))
+        told = describe_load(shipped_model, Known("", "", 60, load(NO_WORKLOADS[name], 60, seed=seed)))
         assert told not in WORKLOADS
         assert told in OTHERS or told == UNLIKE or " or " in told

@@ -51,7 +51,7 @@ def this_hour(hours: int = 0):
 def test_a_kept_model_says_what_the_fitted_one_said(known):
     kept = persistence.train()
     model = persistence.classifier(kept)
-    persistence._fitted_again.cache_clear()
+    persistence._load_classifier.cache_clear()
     again = persistence.classifier(DetectionModel.objects.get())
     features = model.training.features
     assert (again.sets(features), again.sureness) == (model.sets(features), model.sureness)
@@ -177,7 +177,7 @@ def test_a_tick_asks_for_a_model_where_signatures_came(known):
     (job,) = Job.objects.all()
     assert job.kind == persistence.TRAIN_JOB
     jobs.run(job.pk)
-    assert persistence.current().signatures == Signature.objects.count()
+    assert persistence.current_model().signatures == Signature.objects.count()
     Job.objects.update(created_at=now() - timedelta(hours=1))
     persistence.enqueue_due_jobs()
     assert Job.objects.count() == 1

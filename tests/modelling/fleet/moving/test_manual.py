@@ -38,7 +38,7 @@ def machine_on(host, name, size=GIB, **fields):
 
 
 def asked(host, name="mail-1", pool="/srv/xfs"):
-    disk = manual.disk_named(f"kvm-1/{name}")
+    disk = manual.find_disk(f"kvm-1/{name}")
     return manual.move_disk(disk, pool_of(host, pool), user=host.registered_by)
 
 
@@ -80,7 +80,7 @@ def test_a_disk_stays_on_its_host_and_does_not_move_to_where_it_lies(host):
     machine_on(host, "mail-1")
     other = observed_host("kvm-2")
     with pytest.raises(PlacementError, match="a pool of another host"):
-        manual.move_disk(manual.disk_named("kvm-1/mail-1"), pool_of(other), user=None)
+        manual.move_disk(manual.find_disk("kvm-1/mail-1"), pool_of(other), user=None)
     host.observed_pools.update(is_target=True)
     with pytest.raises(PlacementError, match="lies on /srv/ext4 already"):
         asked(host, pool="/srv/ext4")
@@ -89,9 +89,9 @@ def test_a_disk_stays_on_its_host_and_does_not_move_to_where_it_lies(host):
 def test_a_name_means_the_machine_that_its_host_has_now_and_a_uuid_the_one_that_had_it(host):
     gone = machine_on(host, "mail-1", is_running=False, seen_at=now() - timedelta(minutes=5))
     anew = machine_on(host, "mail-1")
-    assert manual.disk_named("kvm-1/mail-1").machine == anew
-    assert manual.disk_named("kvm-1/mail-1:vda").machine == anew
-    assert manual.disk_named(f"kvm-1/{gone.uuid}:vda").machine == gone
+    assert manual.find_disk("kvm-1/mail-1").machine == anew
+    assert manual.find_disk("kvm-1/mail-1:vda").machine == anew
+    assert manual.find_disk(f"kvm-1/{gone.uuid}:vda").machine == gone
     assert asked(host).machine_uuid == anew.uuid
     with pytest.raises(PlacementError, match="does not run"):
         asked(host, gone.uuid)
@@ -141,18 +141,18 @@ def test_moves_by_hand_at_the_command_line_are_none_of_the_policys(host):
 
 def test_names_are_those_of_plans_and_a_wrong_one_is_told_with_those_there_are(host):
     machine = machine_on(host, "mail-1")
-    assert manual.disk_named("kvm-1/mail-1") == manual.disk_named("kvm-1/mail-1:vda")
+    assert manual.find_disk("kvm-1/mail-1") == manual.find_disk("kvm-1/mail-1:vda")
     disk = machine.disks.get()
     disk.pk, disk.target = None, "vdb"
     disk.save()
-    assert manual.disk_named("kvm-1/mail-1:vdb").target == "vdb"
+    assert manual.find_disk("kvm-1/mail-1:vdb").target == "vdb"
     with pytest.raises(PlacementError, match="there are: kvm-1/mail-1:vda, kvm-1/mail-1:vdb"):
-        manual.disk_named("kvm-1/mail-1")
+        manual.find_disk("kvm-1/mail-1")
     host.observed_pools.filter(path="/srv/xfs").update(name="fast")
-    assert manual.pool_named("kvm-1/fast") == manual.pool_named("kvm-1/srv/xfs")
+    assert manual.find_pool("kvm-1/fast") == manual.find_pool("kvm-1/srv/xfs")
     for wrong in ("kvm-1/srv/zfs", "kvm-1/", "kvm-1"):
         with pytest.raises(PlacementError, match="there are: kvm-1/srv/ext4, kvm-1/srv/xfs"):
-            manual.pool_named(wrong)
+            manual.find_pool(wrong)
 
 
 @pytest.mark.sqlite

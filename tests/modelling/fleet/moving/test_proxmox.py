@@ -54,7 +54,7 @@ def host():
 
 
 def asked(host) -> PlacementMove:
-    move = manual.move_disk(manual.disk_named("pve-1/mail-1"), manual.pool_named("pve-1/fast"), user=host.registered_by)
+    move = manual.move_disk(manual.find_disk("pve-1/mail-1"), manual.find_pool("pve-1/fast"), user=host.registered_by)
     return PlacementMove.objects.get(pk=move.pk)
 
 

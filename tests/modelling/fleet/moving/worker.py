@@ -39,7 +39,7 @@ def ask() -> None:
 
 
 if __name__ == "__main__":
-    moves.AGAIN = timedelta(seconds=1)
+    moves.RETRY_AFTER = timedelta(seconds=1)
     while True:
         jobs.reap()
         moves.resume()

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from modelling.fleet.placement import assignment
-from modelling.fleet.placement.assignment import Problem, assign, divided, greedy
+from modelling.fleet.placement.assignment import Problem, assign, divide_into_regions, greedy
 from modelling.fleet.placement.content import BEST_FOUND, EXACT, GREEDY
 
 
@@ -87,7 +87,7 @@ def test_an_answer_that_had_no_time_says_so(monkeypatch):
 def test_regions_get_pools_of_every_kind_and_keep_every_constraint(monkeypatch):
     monkeypatch.setattr(assignment, "MOST_CELLS", 100)
     kinds = list("abcabcabc")
-    regions = divided(100, kinds)
+    regions = divide_into_regions(100, kinds)
     assert sorted(np.concatenate(regions)) == list(range(9))
     assert len(regions) == 3
     assert all({kinds[pool] for pool in region} == set("abc") for region in regions)

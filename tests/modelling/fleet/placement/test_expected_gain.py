@@ -14,9 +14,9 @@ from modelling.fleet.placement.content import Prospect, Rules, Unknown
 from modelling.fleet.placement.expected_gain import (
     Difference,
     Known,
+    add_differences,
     expected_gain,
     is_sure,
-    mixed,
     prospect,
 )
 from tests.modelling.fleet.placement.beliefs import known
@@ -80,7 +80,7 @@ def test_joining_neighbours_of_a_mixture_moves_no_probability_by_a_thousandth():
     means = np.add.outer(a * one.means, b * two.means)
     deviations = np.hypot.outer(a * one.deviations, b * two.deviations)
     whole = Difference(np.outer(one.weights, two.weights).ravel(), means.ravel(), deviations.ravel())
-    joined = mixed(parts)
+    joined = add_differences(parts)
     for limit in (-0.2, 0.0, 0.1, 0.5):
         ours, exact = (
             mixture.weights @ norm.cdf((limit - mixture.means) / mixture.deviations) for mixture in (joined, whole)

@@ -6,7 +6,7 @@ from experiments.case_studies import lifecycle
 from modelling.answer_pages.mix import mix_answer
 from modelling.evidence.question import Question
 from modelling.fleet.placement.expected_gain import prospect
-from modelling.fleet.placement.gather import knowledge
+from modelling.fleet.placement.gather import load_knowledge
 from tests.factories import make_case_study, make_measurement
 
 pytestmark = pytest.mark.django_db
@@ -21,7 +21,7 @@ def known():
             for workload, value in (("varmail", of_mail), ("webserver", of_web)):
                 make_measurement(value, case_study=study, guest_fs="ext4", host_fs=host_fs, workload=workload)
         lifecycle.publish([study], reason="measured")
-    return knowledge([*LOADS], ["kvm"])
+    return load_knowledge([*LOADS], ["kvm"])
 
 
 def test_a_placement_is_as_sure_as_the_mix_of_its_loads(known):

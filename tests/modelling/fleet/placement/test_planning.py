@@ -7,7 +7,7 @@ import pytest
 
 from modelling.fleet.placement.content import Better, FleetError, Machine, Pool, Rules, ToMeasure
 from modelling.fleet.placement.planning import plan
-from modelling.fleet.placement.words import explanation, solved, to_measure_words
+from modelling.fleet.placement.words import describe_gap, explanation, to_measure_words
 from tests.modelling.fleet.placement.beliefs import known
 
 GIB = 2.0**30
@@ -128,7 +128,7 @@ def test_every_machine_is_explained_in_sentences():
     (tiny,) = plan([machine("tiny", 0.1)], POOLS, KNOWLEDGE, RULES).advice
     assert "are copied in one minute;" in explanation(tiny)[2]
     assert stays[-1] == "fast promises 48.0 %, but its space, less the reserve and what moves there, is too small."
-    assert solved(fleet_plan) == "At most 0.0 % of what is possible under the constraints is missing."
+    assert describe_gap(fleet_plan) == "At most 0.0 % of what is possible under the constraints is missing."
 
 
 @pytest.mark.parametrize(

@@ -91,7 +91,7 @@ def test_numbers_that_no_disk_made_are_listed_with_their_case_study(client):
     (number,) = client.get(API).json()["flagged"]
     slug = measurement.configuration.case_study.slug
     assert (number["case_study"], number["flag"]) == (slug, "above the interface")
-    (table,) = [tables._no_disks({"flagged": [number]}, {"workload": {}})]
+    (table,) = [tables._implausible_table({"flagged": [number]}, {"workload": {}})]
     assert (table.rows[0][0], table.links) == (slug, (f"/case-studies/{slug}/#protocol",))
     assert client.get(table.links[0]).status_code == 200
 

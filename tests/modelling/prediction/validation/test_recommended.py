@@ -18,7 +18,7 @@ MARGIN = 0.1
 def told(published_evidence) -> pd.DataFrame:
     """Return for each comparison of each group what the others recommend, and what the group measured of it."""
     load_outside(ROOT / "fixtures" / "outside")
-    known = knowledge.everything()
+    known = knowledge.published_knowledge()
     rows = []
     for level, measured in known.cells.groupby("level"):
         varied = {choice for choice in CHOICES if measured[choice].nunique() > 1}
