@@ -370,6 +370,6 @@ def run_page(run: CampaignRun) -> RunPage:
         artifacts=list(run.artifacts.defer("data")),
         throughput=throughput(run),
         curve=_curve_page(run),
-        may_retry=((has_ended and run.repetition) or is_held) and run.campaign.case_study_id is None,
+        may_retry=((has_ended and run.repetition > 0) or is_held) and run.campaign.case_study_id is None,
         again=getattr(run, "repeated_by", None),
     )

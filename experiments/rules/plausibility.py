@@ -138,8 +138,8 @@ def implausible(values: Iterable[MeasuredValue]) -> list[tuple[MeasuredValue, Fl
     # What the same runs print in other metrics is the cache's, too.
     cached = {_runs(value): flag for value, flag in flagged.values() if flag.kind == ABOVE_REFERENCE}
     for value in chain.from_iterable(groups.values()):
-        if flag := cached.get(_runs(value)):
-            flagged.setdefault(id(value), (value, flag))
+        if _runs(value) in cached:
+            flagged.setdefault(id(value), (value, cached[_runs(value)]))
     return list(flagged.values())
 
 

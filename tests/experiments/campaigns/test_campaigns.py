@@ -143,6 +143,8 @@ def test_by_kdbs_protocol_the_disk_is_measured_whatever_the_memory():
         campaign = planned(**limited, **driver, engine="filebench")
         assert checks.estimate(campaign).files_mib == {"varmail": 3072}
         assert checks.estimate(campaign).runs == campaign.runs.count() == campaign.run_count + 1
+    with pytest.raises(control.PlanRefused, match=r"webserver at 100 % runs 100 threads of 1 MiB each, beside 64 MiB"):
+        planned(**limited | {"vm_ram_mib": 128}, workloads=["webserver"])
     with pytest.raises(control.PlanRefused, match=r"varmail at 100 % needs 8,320 MiB"):
         planned(**limited | {"vm_ram_mib": 2048}, engine="fio")
 
