@@ -21,6 +21,8 @@ def host_storage(host: Host) -> list[str]:
         if pool.kind != StoragePool.Kind.IMAGE:
             slugs.append(_mounted(pool))
             continue
+        if "loop devices" in missing:
+            continue
         slugs += [name for name in MAKES if f"mkfs.{name}" not in missing]
         if {Host.Driver.LIBVIRT, Host.Driver.XEN} & {*host.drivers}:
             has_lvm = "lvm" not in missing and "device_mapper" in host.facts

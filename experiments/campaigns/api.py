@@ -31,6 +31,7 @@ from kdb.api.shapes import shape_of
 from . import checks, control, deletion, drafts, hosts, plans
 from .actions import CAMPAIGN_ACTIONS, HOST_ACTIONS, Action
 from .downloads import artifact_response
+from .flagged import flagged_cells
 from .forms import CampaignForm, HostForm
 from .inputs import FORMAT, CampaignFieldsSerializer, HostFieldsSerializer, PlanSerializer, disk_fields
 from .runs.content import Curve, Figure
@@ -247,7 +248,7 @@ add_actions(HostViewSet, HOSTS, HOST_ACTIONS)
 class CalibrationSerializer(Fields):
     """The figures of a short reference load on the pool. A figure that is missing could not be measured there."""
 
-    before = serializers.CharField(help_text='"repetition 2", "the repeats"')
+    before = serializers.CharField(help_text='"the warm-up", "repetition 2", "the repeats"')
     run = serializers.IntegerField(help_text="Position of the run that followed.")
     at = serializers.DateTimeField()
     write_mib_s = serializers.FloatField(required=False, help_text="Written past the caches.")
@@ -277,7 +278,7 @@ class CampaignSerializer(ReadSerializer):
             *("slug", "title", "state", "state_reason", "look_at", "host", "pool", "driver", "engine"),
             *("host_file_systems", "guest_file_systems", "workloads", "vm_counts", "repetitions", "run_seconds"),
             *("cool_down_seconds", "scale_percent", "disk_mib", "vm_ram_mib", "vm_vcpus", "pinned_cpus"),
-            *("precision_percent", "seed"),
+            *("precision_percent", "seed", "follows_protocol"),
             *("nightly_at", "nightly_minutes", "nightly_skipped"),
             *("owner", "case_study", "created_at", "archived_at", "is_untried", "calibrations"),
         )
@@ -303,6 +304,7 @@ class DeviationsSerializer(Fields):
     """The differences between the plan and what ran."""
 
     deviations = serializers.ListField(child=serializers.CharField(), help_text="A sentence each; none: as planned.")
+    flagged = serializers.DictField(child=serializers.CharField(), help_text="Cells that look like no disk's, and why.")
 
 
 class ArtifactSerializer(Fields):
@@ -416,14 +418,18 @@ class CampaignViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, Operator
     @extend_schema(operation_id="campaigns_deviations", tags=[CAMPAIGNS], responses=DeviationsSerializer)
     @action(detail=True, methods=["get"])
     def deviations(self, request: Request, slug: str) -> Response:
-        """Return where what ran differs from the plan: cells without all repetitions, conditions that changed."""
+        """Return where what ran differs from the plan: cells without all repetitions, conditions that changed; and the
+        cells whose figures look like no disk's."""
         campaign = self.get_object()
-        return Response({"deviations": plans.deviations(campaign, list(campaign.runs.all()))})
+        runs = list(campaign.runs.select_related("repeated_by"))
+        flagged = flagged_cells(campaign, runs)
+        return Response({"deviations": plans.deviations(campaign, runs), "flagged": flagged})
 
     @extend_schema(operation_id="campaigns_retry", tags=[CAMPAIGNS], request=None, responses=CampaignSerializer)
     @action(detail=True, methods=["post"], url_path="runs/<int:position>/retry")
     def retry(self, request: Request, slug: str, position: int) -> Response:
-        """Do one run again; what it measured counts until the new is done."""
+        """Do one run again; what it measured counts until the new is done. One that waits goes on, where the campaign
+        was paused."""
         run = self._run(position)
         _or_conflict(control.retry, run.campaign, run)
         return self._shown(run.campaign)

@@ -69,6 +69,8 @@ def create(campaign: Campaign, *, user: User | None) -> Campaign:
 def _add_runs(campaign: Campaign, repetitions: Collection[int]) -> None:
     start = _last_position(campaign) + 1
     ordered = plan.in_order(checks.cells_of(campaign), list(repetitions), campaign.seed)
+    if campaign.follows_protocol and start == 1:
+        ordered = [(0, cell) for _, cell in ordered[:1]] + ordered  # the first run of all warms up
     CampaignRun.objects.bulk_create(
         CampaignRun(
             campaign=campaign, host_id=campaign.host_id, position=position, repetition=repetition, **cell._asdict()
@@ -168,14 +170,20 @@ def cancel(campaign: Campaign) -> None:
 
 
 def retry(campaign: Campaign, run: CampaignRun) -> None:
-    """Repeat one run, whatever became of it; its figures count until the new run is done. Raises CampaignError."""
-    _repeat_runs(campaign, CampaignRun.objects.filter(pk=run.pk))
+    """Repeat one run, whatever became of it; its figures count until the new run is done. Raises CampaignError.
+
+    A run that waits, because its campaign was paused, goes on with it.
+    """
+    if run.state == RunState.WAITING and campaign.state == State.PAUSED:
+        start(campaign)
+    else:
+        _repeat_runs(campaign, CampaignRun.objects.filter(pk=run.pk))
 
 
 def retry_cell(campaign: Campaign, run: CampaignRun) -> None:
     """Do all ended repetitions of this run's cell again, as `retry` does one. Raises CampaignError."""
     alike = {name: getattr(run, name) for name in plan.Cell._fields}
-    _repeat_runs(campaign, CampaignRun.objects.filter(**alike))
+    _repeat_runs(campaign, CampaignRun.objects.filter(**alike, repetition__gt=0))
 
 
 def _repeat_runs(campaign: Campaign, runs: QuerySet[CampaignRun]) -> None:
@@ -212,6 +220,8 @@ def repeat_at_the_end(run: CampaignRun) -> None:
 
     Where two repeats in a row were disturbed too, those that wait are called off: the machine is always that busy.
     """
+    if not run.repetition:
+        return  # a warm-up does not count
     if run.repeats_id:
         repeats = CampaignRun.objects.filter(campaign=run.campaign_id, repeats__isnull=False)
         before = repeats.filter(position__lt=run.position, state=RunState.DONE).order_by("-position").first()

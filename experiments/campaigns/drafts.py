@@ -18,6 +18,7 @@ from kdb.host_storage import BACKENDS, FILE
 
 from . import plans
 from .control import CampaignError
+from .flagged import number_of
 from .runs.content import GuestImage
 
 _METRICS = (
@@ -48,7 +49,8 @@ def _file(campaign: Campaign, user: User | None) -> tuple[CaseStudy, ImportBatch
         done = list(campaign.runs.counting().order_by("position"))
         if not done:
             raise CampaignError("No run is done, so there is nothing to file.")
-        draft = _draft(campaign, done, user)
+        draft = campaign.case_study = _draft(campaign, done, user)
+        campaign.save(update_fields=["case_study"])  # what is filed is held against its reference loads
         uploads = [*_outputs(campaign, done), raw_files.take("plan.json", [plans.text(campaign).encode()])]
         # A value is the mean over a run's machines, and comes with the output of the first; the rest is only kept.
         left_out = {upload.sha256: {"leave_out": True} for upload in uploads if not upload.rows}
@@ -60,8 +62,6 @@ def _file(campaign: Campaign, user: User | None) -> tuple[CaseStudy, ImportBatch
             answers={"files": left_out},
             is_confirmed=True,
         )
-        campaign.case_study = draft
-        campaign.save(update_fields=["case_study"])
     return draft, batch
 
 
@@ -80,7 +80,8 @@ def _draft(campaign: Campaign, done: list[CampaignRun], user: User | None) -> Ca
 
 
 def _case_study(campaign: Campaign, done: list[CampaignRun], slug: str) -> CaseStudy:
-    planned = campaign.runs.filter(repeats=None).count()
+    planned = campaign.runs.filter(repeats=None, repetition__gt=0).count()
+    is_warm = campaign.runs.filter(repetition=0, state=CampaignRun.State.DONE).exists()
     notes = [] if len(done) == planned else [f"Partly finished: {len(done)} of {planned} runs are done."]
     failed = campaign.runs.filter(state=CampaignRun.State.FAILED)
     notes += [f"Failed: {run}: {run.reason}" for run in failed[:20]]
@@ -101,30 +102,24 @@ def _case_study(campaign: Campaign, done: list[CampaignRun], slug: str) -> CaseS
         f"within each repetition (seed {campaign.seed}); files and threads at {campaign.scale_percent} % of the usual. "
         "At several machines they start together, and a value is the mean over them."
     )
+    procedure += " The first run warmed up and is left out." if is_warm else ""
     if campaign.pinned_cpus and campaign.driver == Host.Driver.LIBVIRT:
         cpus = ", ".join(map(str, campaign.pinned_cpus))
         procedure += f" Each vCPU is pinned to a CPU of its own of the host, in this order: {cpus}."
+    fits = any(number_of(campaign, run).fits_memory for run in done)
     return CaseStudy(
         slug=slug,
         title=campaign.title,
         laboratory=campaign.host.laboratory,
         run_seconds=campaign.run_seconds,
+        warm_up_seconds=campaign.run_seconds if is_warm else None,
         measured_year=max((run.finished_at.year for run in done if run.finished_at), default=None),
-        fits_cache=_fits_cache(campaign, done),
+        fits_cache=CaseStudy.FitsCache.YES if fits else CaseStudy.FitsCache.NOT_STATED,
         quiet_host=CaseStudy.QuietHost.NO if any(run.disturbed for run in done) else CaseStudy.QuietHost.YES,
         value_scope=CaseStudy.Scope.PER_VM,
         procedure=procedure,
         notes=notes,
     )
-
-
-def _fits_cache(campaign: Campaign, done: list[CampaignRun]) -> CaseStudy.FitsCache:
-    """Return "yes" where some load's files are known to fit into the memory of the machine that ran it. Else nothing:
-    the host's memory may hold them, which the protocol looks at."""
-    ram_mib = {True: campaign.vm_ram_mib, False: campaign.host.facts.get("ram_mib")}
-    sizes = [(run.facts["working_set_bytes"], ram_mib[bool(run.guest_fs)]) for run in done]
-    fits = any(files < mib * 2**20 for files, mib in sizes if files and mib)
-    return CaseStudy.FitsCache.YES if fits else CaseStudy.FitsCache.NOT_STATED
 
 
 def _what_counts(run: CampaignRun) -> str:

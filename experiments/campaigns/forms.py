@@ -294,7 +294,7 @@ class CampaignForm(InSections, ModelForm[Campaign]):
             "The papers ran 120 s, three or ten times.",
             ("engine", "repetitions", "run_seconds", "cool_down_seconds", "precision_percent", "seed"),
         ),
-        ("How large", "", ("scale_percent", "disk_mib", "vm_ram_mib", "vm_vcpus", "pinned_cpus")),
+        ("How large", "", ("follows_protocol", "scale_percent", "disk_mib", "vm_ram_mib", "vm_vcpus", "pinned_cpus")),
         (
             "The virtual disks",
             "Of machines that the campaign makes. Several values of one are compared, each with each other one of the "
@@ -321,6 +321,13 @@ class CampaignForm(InSections, ModelForm[Campaign]):
         label="Host CPUs that the vCPUs are pinned to",
         help_text="2-5 8, one a vCPU; empty: any",
     )
+    follows_protocol = forms.BooleanField(
+        required=False,
+        initial=True,
+        label="Measure the disk, not the memory",
+        help_text="Files are twice as large as the memory that may cache them: that of a machine; natively the "
+        "benchmark may use no more. Where it cannot be limited, fio passes it by. The first run warms up.",
+    )
     repetitions = forms.IntegerField(min_value=1, max_value=100, initial=3, label="Repetitions")
     run_seconds = forms.IntegerField(min_value=1, max_value=86_400, initial=120, label="Length of a run, s")
     cool_down_seconds = forms.IntegerField(min_value=0, max_value=3_600, initial=0, label="Pause before each run, s")
@@ -328,7 +335,7 @@ class CampaignForm(InSections, ModelForm[Campaign]):
         min_value=1, max_value=1_000, initial=100, label="Files and threads, % of standard"
     )
     disk_mib = forms.IntegerField(min_value=32, max_value=2**24, initial=8192, label="Each file system under test, MiB")
-    vm_ram_mib = forms.IntegerField(min_value=128, max_value=2**24, initial=2048, label="Memory of a machine, MiB")
+    vm_ram_mib = forms.IntegerField(min_value=128, max_value=2**24, initial=1536, label="Memory of a machine, MiB")
     vm_vcpus = forms.IntegerField(min_value=1, max_value=512, initial=1, label="vCPUs of a machine")
     precision_percent = forms.IntegerField(
         required=False, min_value=1, max_value=100, label="Stop when ratios are known to, %", help_text="Empty: never."
@@ -342,7 +349,7 @@ class CampaignForm(InSections, ModelForm[Campaign]):
         fields = (
             *("title", "slug", "host", "pool", "driver", "engine", "host_file_systems", "guest_file_systems"),
             *("workloads", "vm_counts", "repetitions", "run_seconds", "cool_down_seconds", "scale_percent"),
-            *("disk_mib", "vm_ram_mib", "vm_vcpus", "pinned_cpus", "precision_percent", "seed"),
+            *("disk_mib", "vm_ram_mib", "vm_vcpus", "pinned_cpus", "precision_percent", "seed", "follows_protocol"),
         )
         labels = {
             "title": "Title",
@@ -427,7 +434,8 @@ CampaignForm.base_fields |= {name: _DiskOption(name) for name in disks.CHOICES}
 def filled_in(query: QueryDict) -> dict[str, Any]:
     """Return what an address suggests for a new campaign: a list for a field of several choices."""
     several = {name for name, field in CampaignForm.base_fields.items() if isinstance(field, forms.MultipleChoiceField)}
-    return {name: query.getlist(name) if name in several else query[name] for name in query}
+    box = {"follows_protocol": ""} if "slug" in query else {}  # a form's own fields: a box without a tick is not sent
+    return box | {name: query.getlist(name) if name in several else query[name] for name in query}
 
 
 class OperatorsForm(forms.Form):

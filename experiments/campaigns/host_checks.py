@@ -35,6 +35,8 @@ _HYPERVISORS = {"kvm": "kvm", "qemu": "qemu-tcg", "xen": "xen"}
 # Where to get what a host may lack: Debian's package, or the source.
 PROGRAM_SOURCES = {
     "losetup": "package mount",
+    "loop devices": "file systems in image files need them. Load the module loop; start a container with --privileged, "
+    "or with --device for /dev/loop-control and each /dev/loopN; or name a pool of the kind existing",
     "fallocate": "package util-linux",
     "setsid": "package util-linux",
     "findmnt": "package util-linux",

@@ -50,7 +50,11 @@ class PlanSerializer(FormFields):
     fills_in = True
     # Host and pool say where it runs.
     names = (*(name for name in CampaignForm.Meta.fields if name not in ("host", "pool")), *disks.CHOICES)
-    about = {"precision_percent": "Left out: never stop early."}
+    about = {
+        "precision_percent": "Left out: never stop early.",
+        "follows_protocol": "Left out: true. Files are larger than the memory that may cache them, and the first run "
+        "warms up.",
+    }
 
     format = serializers.CharField(required=False, help_text=f"Of a plan's document: `{FORMAT}`.")
     driver = serializers.ChoiceField(choices=Host.Driver.choices)

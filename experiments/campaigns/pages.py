@@ -18,6 +18,7 @@ from kdb.models import Job
 
 from . import checks, host_checks, hosts, plans, statements
 from . import control as campaigns
+from .flagged import flagged_cells
 from .forms import OperatorsForm
 from .runs.content import BackgroundLoad
 from .runs.figures import throughput
@@ -189,6 +190,7 @@ class CampaignPage:
     calibrations: list[dict[str, Any]]  # before which part, and its figures in the order of `calibrated`
     calibrated: list[str]  # names of the columns
     deviations: list[str]  # from the plan
+    flagged: dict[str, str]  # cells that look like no disk's, each with the reason
     copy_query: str  # of the address that plans another one like it
 
 
@@ -237,6 +239,7 @@ def campaign_page(campaign: Campaign) -> CampaignPage:
         ],
         calibrated=[f"{words}, {unit}" for words, unit in calibration.FIGURES.values()],
         deviations=plans.deviations(campaign, runs)[:40],
+        flagged=flagged_cells(campaign, runs),
         copy_query=plans.copy_query(campaign),
     )
 
@@ -359,12 +362,14 @@ def run_page(run: CampaignRun) -> RunPage:
         unsure = run.facts["start_spread_unsure_seconds"]
         machines.append(("Began apart", f"{run.facts['start_spread_seconds']:.2f} s, known to {unsure:.2f} s"))
     machines += health.in_words(run.facts.get("health", {}))
+    has_ended = run.state not in (RunState.WAITING, RunState.ACTIVE)
+    is_held = run.state == RunState.WAITING and run.campaign.state == Campaign.State.PAUSED
     return RunPage(
         machines=machines,
         lines=list(run.lines.all()),
         artifacts=list(run.artifacts.defer("data")),
         throughput=throughput(run),
         curve=_curve_page(run),
-        may_retry=run.state not in (RunState.WAITING, RunState.ACTIVE) and run.campaign.case_study_id is None,
+        may_retry=((has_ended and run.repetition > 0) or is_held) and run.campaign.case_study_id is None,
         again=getattr(run, "repeated_by", None),
     )

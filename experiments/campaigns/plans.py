@@ -43,7 +43,8 @@ def read_document(content: bytes, name: str) -> dict[str, Any]:
         raise CampaignError(f"{name}: a JSON object is expected.")
     if (format_given := fields.pop("format", None)) != FORMAT:
         raise CampaignError(f"{name}, format: found {format_given!r}, allowed is {FORMAT!r}.")
-    fields = {field: value for field, value in fields.items() if value is not None}
+    # A document of a version before has no word of the protocol, and nobody followed it.
+    fields = {"follows_protocol": False} | {field: value for field, value in fields.items() if value is not None}
     if errors := faults(fields, PlanSerializer):
         raise CampaignError("\n".join(f"{name}, {error['field']}: {error['message']}" for error in errors))
     return fields
@@ -60,6 +61,7 @@ def copy_query(campaign: Campaign) -> str:
     fields = {name: value for name, value in document(campaign).items() if name not in ("format", "slug", "seed")}
     fields |= {name: " ".join(map(str, fields[name])) for name in ("vm_counts", "pinned_cpus") if name in fields}
     fields |= {"title": f"{campaign.title} (copy)"[:300], "host": campaign.host_id}
+    fields["follows_protocol"] = fields["follows_protocol"] or ""  # as of a box without a tick
     if campaign.pool_id:
         fields["pool"] = campaign.pool_id
     return urlencode(fields, doseq=True)
@@ -76,7 +78,7 @@ def deviations(campaign: Campaign, runs: list[CampaignRun]) -> list[str]:
 def _unfinished(runs: list[CampaignRun]) -> Iterator[str]:
     cells: dict[str, list[CampaignRun]] = {}
     for run in runs:
-        if run.repeats_id is None:
+        if run.repeats_id is None and run.repetition:
             cells.setdefault(run.cell, []).append(run)
     for cell, mine in cells.items():
         states = [State(run.state) for run in mine]

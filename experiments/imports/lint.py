@@ -14,11 +14,13 @@ from experiments.rules import plausibility
 from experiments.rules.protocol import (
     BELOW_MINIMUM,
     LEAST_RUNS,
-    UNCACHED,
     WHOLE_SECONDS,
+    Number,
     files_bytes,
     is_anecdote,
     is_direct,
+    memories,
+    memory_of,
     positive,
     seconds_of,
 )
@@ -170,8 +172,7 @@ def implausible_for_disks(facts: DraftFacts) -> Iterator[tuple[str, list[Cell]]]
 
 
 def _measured_value(cell: Cell, facts: DraftFacts) -> plausibility.MeasuredValue:
-    described = facts.configurations.get(cell.configuration, {})
-    is_uncached = not described.get("hypervisor") or described.get("cache_mode") in UNCACHED
+    described, number = facts.configurations.get(cell.configuration, {}), _number(cell, facts)
     return plausibility.MeasuredValue(
         key=cell,
         configuration=cell.configuration,
@@ -182,8 +183,24 @@ def _measured_value(cell: Cell, facts: DraftFacts) -> plausibility.MeasuredValue
         metric=cell.metric,
         block_size_bytes=cell.block_size_bytes,
         machines=_machines(cell, facts),
-        is_direct=is_uncached and is_direct(cell.parameters),
+        is_direct=number.passes_caches,
+        fits=number.fits_memory,
         disks=facts.disks.under(described.get("storage_kind") or "", described.get("below") or ""),
+    )
+
+
+def _number(cell: Cell, facts: DraftFacts) -> Number:
+    """Return what is known of a cell's files and memory."""
+    described = facts.configurations.get(cell.configuration, {})
+    is_native, guest_gib = not described.get("hypervisor"), described.get("vm_ram_gib")
+    guest, host = memory_of(cell.parameters, is_native=is_native, guest_gib=guest_gib, host_gib=facts.server_ram_gib)
+    return Number(
+        files_bytes=working_set_bytes(cell),
+        machines=cell.vm_count,
+        guest_bytes=guest,
+        host_bytes=host,
+        is_direct=is_direct(cell.parameters),
+        cache_mode=None if is_native else described.get("cache_mode") or "",
     )
 
 
@@ -191,22 +208,16 @@ def fits_into_memory(facts: DraftFacts) -> Iterator[tuple[str, list[Cell]]]:
     """A working set smaller than the memory of the guest or of the host can be read from it: the disk was
     hardly measured."""
     for (configuration, workload), cells in _group_by(facts, "configuration", "workload").items():
-        described = facts.configurations.get(configuration, {})
-        guest, host = described.get("vm_ram_gib"), facts.server_ram_gib
-        sized = [(working_set_bytes(cell), cell) for cell in cells]
-        sizes = [(size, cell) for size, cell in sized if size]
-        if not sizes:
-            continue
-        size, cell = min(sizes, key=lambda pair: pair[0])
-        machines = max(cell.vm_count, 1)
-        if guest and size < guest * 2**30:
-            where = f"the {guest:g} GiB of each virtual machine"
-        elif host and size * machines < host * 2**30:
-            where = f"the {host:g} GiB of the server"
-        else:
-            continue
-        amount = f"{size / 2**20:.4g} MiB" + (f" on each of {machines} machines" if machines > 1 else "")
-        yield f"{configuration}, {workload}: the files take {amount}, less than {where}", [c for _, c in sizes]
+        sized = [(size, cell) for cell in cells if (size := working_set_bytes(cell))]
+        size, cell = min(sized, key=lambda pair: pair[0], default=(0, cells[0]))
+        number = _number(cell, facts)
+        if number.fits_memory:
+            whose, memory = next((whose, memory) for whose, of_all, memory in memories(number) if of_all < memory)
+            told = f"{size / 2**20:.4g} MiB" + (
+                f" on each of {number.machines} machines" if number.machines > 1 else ""
+            )
+            where = f"the {memory / 2**30:g} GiB of {whose}"
+            yield f"{configuration}, {workload}: the files take {told}, less than {where}", [cell for _, cell in sized]
 
 
 def identical_repetitions(facts: DraftFacts) -> Iterator[tuple[str, list[Cell]]]:

@@ -56,9 +56,9 @@ def in_order(matrix: Sequence[Cell], repetitions: Sequence[int], seed: int) -> l
     return ordered
 
 
-def run_seconds(cell: Cell, engine: str, seconds: int, cool_down: int, percent: int, accelerator: str) -> int:
-    """Return about how long a run takes, s."""
-    set_up = engines.working_set_bytes(cell.workload, percent) // (100 * 2**20)
+def run_seconds(cell: Cell, seconds: int, cool_down: int, accelerator: str, percent: int, memory_mib: int = 0) -> int:
+    """Return about how long a run takes, s. percent, memory_mib : that make its files, as in engines.scaled"""
+    set_up = engines.working_set_bytes(cell.workload, percent, memory_mib) // (100 * 2**20)
     return seconds + cool_down + _AROUND_A_RUN + set_up + cell.vm_count * _BOOT.get(accelerator, 0)
 
 
@@ -83,25 +83,19 @@ def steps(
     place: str,
 ) -> list[str]:
     """Return what a run does, in words, for the dry run. place : the pool"""
-    where = words.host_image(cell.host_fs, host_mib) if is_image else words.host_folder(cell.host_fs)
+    makes_guests = driver in ("libvirt", "proxmox", "xen")
     done = [words.CLEAN] if driver in ("attached", "proxmox") else [words.CLEAN, words.CALIBRATE]
     if driver == "proxmox":
-        done += [
-            words.storage(place, disk_mib),
-            words.start_machines(cell.vm_count),
-            words.guest_file_system(cell.guest_fs),
-        ]
-    elif driver in ("libvirt", "xen"):
-        is_volume = cell.host_fs in disks.VOLUMES
-        done += [words.volumes(cell.host_fs, disk_mib)] if is_volume else [where, words.disk_images(disk_mib, options)]
-        done += [
-            words.start_machines(cell.vm_count),
-            words.guest_file_system(cell.guest_fs),
-        ]
+        done.append(words.storage(place, disk_mib))
     elif driver == "attached":
         done.append(words.guest_folder(cell.guest_fs, f"each of {words.machines(cell.vm_count)}"))
+    elif cell.host_fs in disks.VOLUMES:
+        done.append(words.volumes(cell.host_fs, disk_mib))
     else:
-        done.append(where)
+        done.append(words.host_image(cell.host_fs, host_mib) if is_image else words.host_folder(cell.host_fs))
+        done += [words.disk_images(disk_mib, options)] if makes_guests else []
+    if makes_guests:
+        done += [words.start_machines(cell.vm_count), words.guest_file_system(cell.guest_fs)]
     done += [
         words.make_files(engine, cell.workload),
         words.DROP_CACHES,

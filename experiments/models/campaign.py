@@ -47,7 +47,7 @@ class Campaign(models.Model):
     cool_down_seconds = models.PositiveIntegerField(default=0, help_text="s, before each run")
     scale_percent = models.PositiveSmallIntegerField(default=100, help_text="Of the standard numbers of files.")
     disk_mib = models.PositiveIntegerField(default=8192, help_text="MiB: each file system under test.")
-    vm_ram_mib = models.PositiveIntegerField(default=2048, help_text="MiB")
+    vm_ram_mib = models.PositiveIntegerField(default=2048, help_text="MiB; natively what the benchmark may use.")
     vm_vcpus = models.PositiveSmallIntegerField(default=1)
     # The options of the virtual disks that the campaign makes, as a configuration names them: all values of each in
     # `disk_values`, and the first in its column, for campaigns older than `disk_values` and for clients of the columns.
@@ -63,6 +63,11 @@ class Campaign(models.Model):
     discard = models.CharField(max_length=10, default="ignore")
     pinned_cpus = models.JSONField(default=list, blank=True, help_text="Of the host, one a vCPU; empty: any.")
     seed = models.PositiveIntegerField(help_text="Of the order of the runs.")
+    follows_protocol = models.BooleanField(
+        default=False,
+        db_default=False,
+        help_text="Whether its files are larger than the memory that may cache them, and its first run does not count.",
+    )
     precision_percent = models.PositiveSmallIntegerField(
         null=True, blank=True, help_text="Stop a workload when all its ratios are known this well; empty: never."
     )
@@ -127,8 +132,9 @@ class Campaign(models.Model):
 
 class CampaignRunQuerySet(models.QuerySet["CampaignRun"]):
     def counting(self) -> Self:
-        """Return the runs whose figures count: done, and not repeated by a run that is done."""
-        return self.filter(state=CampaignRun.State.DONE).exclude(repeated_by__state=CampaignRun.State.DONE)
+        """Return the runs whose figures count: done, not done again since, and no warm-up."""
+        done = self.filter(state=CampaignRun.State.DONE, repetition__gt=0)
+        return done.exclude(repeated_by__state=CampaignRun.State.DONE)
 
 
 class CampaignRun(models.Model):
@@ -148,7 +154,7 @@ class CampaignRun(models.Model):
     campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="runs")
     host = models.ForeignKey(Host, on_delete=models.PROTECT, related_name="+", help_text="The campaign's.")
     position = models.PositiveIntegerField(help_text="In the order of the campaign.")
-    repetition = models.PositiveSmallIntegerField()
+    repetition = models.PositiveSmallIntegerField(help_text="0 is the warm-up, which does not count.")
     host_fs = models.CharField(max_length=40, help_text="Or the volume in its place.")
     guest_fs = models.CharField(max_length=40, blank=True, help_text="Empty: native.")
     workload = models.CharField(max_length=40)
@@ -213,7 +219,8 @@ class CampaignRun(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.cell}, repetition {self.repetition}{', again' if self.repeats_id else ''}"
+        repetition = f"repetition {self.repetition}" if self.repetition else "warm-up"
+        return f"{self.cell}, {repetition}{', again' if self.repeats_id else ''}"
 
     @property
     def options(self) -> disks.Options:
@@ -236,7 +243,8 @@ class CampaignRun(models.Model):
     def counts(self) -> bool:
         """Tell whether the run's figures count; the same rule as `counting`, which is for lists."""
         again = getattr(self, "repeated_by", None)
-        return self.state == self.State.DONE and (again is None or again.state != self.State.DONE)
+        is_latest = again is None or again.state != self.State.DONE
+        return self.state == self.State.DONE and is_latest and self.repetition > 0
 
 
 class RunLine(models.Model):

@@ -11,7 +11,6 @@ from experiments.models import CaseStudy, Configuration, DerivedValue, Measureme
 from experiments.rules import plausibility, protocol
 from experiments.rules.protocol import Number, Protocol
 from kdb.fair_play import MEASUREMENT_FIELDS
-from kdb.units import convert
 
 MAX_NUMBERS = 5_000  # that are checked: a page must not slow down with a million rows
 
@@ -33,7 +32,6 @@ def disks_of(case_study: CaseStudy) -> plausibility.Disks:
     """Return a case study's disks for plausibility checks; a query for the reference loads of its campaigns."""
     storage = case_study.storage
     loads = [load for loads in case_study.campaigns.values_list("calibrations", flat=True) for load in loads or ()]
-    figures = [load[name] for load in loads for name in ("read_mib_s", "write_mib_s") if load.get(name)]
     return plausibility.Disks(
         kind=storage.kind,
         description=storage.description,
@@ -42,7 +40,7 @@ def disks_of(case_study: CaseStudy) -> plausibility.Disks:
         interface_limit=storage.interface_limit,
         sequential_limit=max(storage.sequential_read_limit or 0.0, storage.sequential_write_limit or 0.0) or None,
         source=storage.source,
-        reference_load=convert(max(figures), "MiB/s", "MB/s") if figures else None,
+        reference_load=plausibility.reference_load(loads),
     )
 
 
@@ -110,6 +108,8 @@ def _number(
 ) -> Number:
     seconds, warm_up = case_study.run_seconds, case_study.warm_up_seconds
     is_virtual = not configuration.is_native and configuration.virtualisation != Configuration.Virtualisation.CONTAINER
+    ram_gib = {"guest_gib": configuration.vm_ram_gib, "host_gib": case_study.server.ram_gib}
+    guest, host = protocol.memory_of(parameters, is_native=not is_virtual, **ram_gib)
     return Number(
         runs=runs,
         has_spread=has_spread,
@@ -120,8 +120,8 @@ def _number(
         fits_cache=case_study.fits_cache,
         files_bytes=protocol.files_bytes(parameters),
         machines=vm_count,
-        guest_bytes=None if configuration.vm_ram_gib is None else configuration.vm_ram_gib * 2**30,
-        host_bytes=None if case_study.server.ram_gib is None else case_study.server.ram_gib * 2**30,
+        guest_bytes=guest,
+        host_bytes=host,
         is_direct=protocol.is_direct(parameters),
         cache_mode=configuration.cache_mode if is_virtual else None,
         unstated=tuple(_unstated(case_study, configuration)),

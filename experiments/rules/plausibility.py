@@ -26,7 +26,9 @@ NEARLY_SAME = 1.01
 FEWEST_AT_CEILING = 5
 DIFFERENT = 1.1  # least ratio under another load at which systems count as different
 MAX_LOADS = 50  # other loads that are compared for it, which bounds the time for a row
-REFERENCE_MARGIN = 1.5  # a short load with one request at a time asks less of a disk than many requests do
+# A short load with one request at a time asks less of a disk than many requests do. Files that fit into memory have no
+# such margin: above the reference load nobody can tell the disk from the cache.
+REFERENCE_MARGIN = 1.5
 
 # MB/s that one disk's interface carries. Serial ATA 3 and SAS-3 after their line code of 8b/10b; no single hard disk
 # sustains more than 300 MB/s; NVMe has four lanes of the newest PCI Express that was sold in the year.
@@ -67,7 +69,8 @@ class Disks:
 class MeasuredValue:
     """One cell: the mean of all values of one configuration in a fair-play group.
 
-    key : of the caller; load : workload variant and operation; group : the other coordinates of the fair-play group
+    key : of the caller; load : workload variant and operation
+    group : the number of machines, then the other coordinates of the fair-play group
     machines : by how many `value` is multiplied to get the total of the disks
     is_direct : whether the load bypasses all caches; fits : whether its files are known to fit into memory
     """
@@ -75,7 +78,7 @@ class MeasuredValue:
     key: Any
     configuration: Hashable
     load: Any
-    group: Any
+    group: tuple[Any, ...]
     value: float
     unit: str
     metric: str = THROUGHPUT
@@ -132,7 +135,22 @@ def implausible(values: Iterable[MeasuredValue]) -> list[tuple[MeasuredValue, Fl
     for group in groups.values():
         for value, flag in (*_shared_ceilings(group, groups_of_system), *_above_limits(group)):
             flagged.setdefault(id(value), (value, flag))
+    # What the same runs print in other metrics is the cache's, too.
+    cached = {_runs(value): flag for value, flag in flagged.values() if flag.kind == ABOVE_REFERENCE}
+    for value in chain.from_iterable(groups.values()):
+        if _runs(value) in cached:
+            flagged.setdefault(id(value), (value, cached[_runs(value)]))
     return list(flagged.values())
+
+
+def _runs(value: MeasuredValue) -> Hashable:
+    return value.configuration, value.load, value.group[0]
+
+
+def reference_load(calibrations: Iterable[Mapping[str, Any]]) -> float | None:
+    """Return the faster direction of the fastest reference load of a campaign, MB/s; None where it had none."""
+    figures = [load[name] for load in calibrations for name in ("read_mib_s", "write_mib_s") if load.get(name)]
+    return convert(max(figures), "MiB/s", "MB/s") if figures else None
 
 
 def _shared_ceilings(
@@ -184,7 +202,7 @@ def _above_limits(group: list[MeasuredValue]) -> Iterator[tuple[MeasuredValue, F
         if (limit := disk_limit(value.disks)) and value.moved > limit[0]:
             reason = f"{value.moved:,.0f} MB/s are more than {limit[1]}: a cache answered, not the disk.{fits}"
             yield value, Flag(ABOVE_INTERFACE, reason)
-        elif reference and not value.is_direct and value.moved > REFERENCE_MARGIN * reference:
+        elif reference and not value.is_direct and value.moved > reference * (1 if value.fits else REFERENCE_MARGIN):
             reason = f"{value.moved:,.0f} MB/s, where the reference load past the caches moved {reference:,.0f}"
             yield value, Flag(ABOVE_REFERENCE, f"{reason}: a cache answered, not the disk.{fits}")
 

@@ -31,7 +31,7 @@ class Number:
     is_described : whether its case study describes the procedure in words
     quiet : whether nothing else ran on the host, "yes" or "no"; fits_cache : the same of files that fit into memory
     files_bytes : size of the files of one machine's load; machines : that ran it at once, 0 on the host itself
-    guest_bytes, host_bytes : memory; is_direct : whether the load uses direct I/O
+    guest_bytes, host_bytes : memory that the load may use; is_direct : whether the load uses direct I/O
     cache_mode : of the virtual disk; None: there is no virtual disk
     unstated : names of settings that are not stated
     """
@@ -163,15 +163,23 @@ def _cache(number: Number, whole_seconds: float) -> State | None:
     return None if number.cache_mode is None else MET if number.cache_mode else NOT_STATED
 
 
+def memories(number: Number) -> list[tuple[str, float, float]]:
+    """Return each memory that may cache the files of a load: whose it is, the bytes of files, the bytes of memory.
+
+    That of the host caches nothing where the cache mode of the virtual disk passes it by.
+    """
+    files, of_all = number.files_bytes, (number.files_bytes or 0) * max(number.machines, 1)
+    host_bytes = None if number.cache_mode in UNCACHED else number.host_bytes
+    known = (("each virtual machine", files, number.guest_bytes), ("the server", of_all, host_bytes))
+    return [(whose, size, memory) for whose, size, memory in known if size and memory]
+
+
 def _memory(number: Number, whole_seconds: float) -> State:
     """Judge by the sizes of this load where they are known, else by what the case study states of all loads."""
     if number.passes_caches:
         return MET
-    files = number.files_bytes
-    sizes = [(files, number.guest_bytes), (files and files * max(number.machines, 1), number.host_bytes)]
-    known = [(size, memory) for size, memory in sizes if size is not None and memory is not None]
-    if known:
-        return MET if all(size >= memory for size, memory in known) else NOT_MET
+    if known := memories(number):
+        return NOT_MET if any(size < memory for _, size, memory in known) else MET
     return {"no": MET, "yes": NOT_MET}.get(number.fits_cache, NOT_STATED)
 
 
@@ -202,7 +210,7 @@ TABLE = (
     Condition("cache mode", "The cache mode of the virtual disk", "State the cache mode.", _cache),
     Condition(
         "memory",
-        "Files larger than memory, or direct I/O past all caches",
+        "Files larger than the memory that may cache them, or direct I/O past all caches",
         "Use files larger than the memory of guest and host, or direct I/O with cache mode none; state both sizes.",
         _memory,
     ),
@@ -237,16 +245,26 @@ def is_direct(parameters: Mapping[str, Any]) -> bool:
 
 
 def files_bytes(parameters: Mapping[str, Any]) -> int | None:
-    """Return the size of all files that a load works on, bytes; None where the parameters do not state it."""
-    named = ("file_size_bytes", "mean_file_size", "size")
-    sizes = {name: _bytes(parameters[name]) for name in named if name in parameters}
-    if kib := positive(parameters.get("mean_file_kib")):  # of campaigns
-        sizes["mean_file_kib"] = 1024 * kib
-    size = next(iter(sizes.values()), None)
+    """Return the size of all files that a load works on; None where its parameters do not say.
+
+    KDB writes `file_size_bytes`, of one file, and `files`; the other names are those of benchmarks, and of older rows.
+    """
     if total := _bytes(parameters.get("total_size_bytes")):
         return round(total)
+    names = ("file_size_bytes", "mean_file_size", "size", "mean_file_kib")
+    name = next((name for name in names if name in parameters), "")
+    size = _bytes(f"{parameters[name]}k" if name == "mean_file_kib" else parameters[name]) if name else None
     count = next((positive(parameters[name]) for name in ("files", "numjobs") if name in parameters), 1)
     return round(size * count) if size and count else None
+
+
+def memory_of(
+    parameters: Mapping[str, Any], *, is_native: bool, guest_gib: float | None, host_gib: float | None
+) -> tuple[float | None, float | None]:
+    """Return the bytes of guest and host that a load may use: on its own machine it may be limited to less than all."""
+    guest, host = guest_gib and guest_gib * 2**30, host_gib and host_gib * 2**30
+    limit = positive(parameters.get("memory_bytes"))
+    return (guest, limit or host) if is_native else (limit or guest, host)
 
 
 def positive(value: Any) -> float | None:

@@ -306,6 +306,7 @@ class Operator:
             **{"slug": slug, "title": f"Soak {slug}", "host": "lab", "pool": self.pool},
             **{"driver": "native", "engine": "fio", "host_file_systems": ["ext4"], "workloads": ["varmail"]},
             **{"repetitions": 2, "run_seconds": 2, "disk_mib": 192, "scale_percent": 1, "seed": self.number},
+            "follows_protocol": False,
         }
         client.do("POST", "campaigns/", 201, json=plan, is_so=lambda: client.is_there(f"campaigns/{slug}/"))
         ledger.campaigns[slug] = plan["repetitions"]

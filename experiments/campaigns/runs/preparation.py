@@ -71,7 +71,7 @@ def _run_spec(attempt: Attempt, pool: StoragePool, folder: str) -> RunSpec:
 def _calibrate(attempt: Attempt, area: Area) -> list[str]:
     """Run a reference load before the first run of each repetition, and before the repeats; return its drift."""
     run, campaign = attempt.run, attempt.campaign
-    before = "the repeats" if run.repeats_id else f"repetition {run.repetition}"
+    before = "the repeats" if run.repeats_id else f"repetition {run.repetition}" if run.repetition else "the warm-up"
     known = Campaign.objects.values_list("calibrations", flat=True).get(pk=campaign.pk) or []
     if before not in [calibrated["before"] for calibrated in known]:
         attempt.step(steps.CALIBRATE)
@@ -127,6 +127,7 @@ def load(attempt: Attempt, record: Record, machine: Machine) -> engines.Load:
         if campaign.driver == Host.Driver.ATTACHED:
             facts = attempt.attached[machine.number - 1].facts
         version, program = facts[campaign.engine], facts.get(f"{campaign.engine}_program", "")
+    memory_mib, is_made = checks.memory_mib(campaign, facts), campaign.driver in drivers.HYPERVISORS
     made = engines.load(
         campaign.engine,
         version,
@@ -136,6 +137,9 @@ def load(attempt: Attempt, record: Record, machine: Machine) -> engines.Load:
         campaign.run_seconds,
         campaign.scale_percent,
         program=program,
+        memory_mib=memory_mib,
+        is_limited=memory_mib > 0 and not is_made,
+        is_direct=campaign.follows_protocol and campaign.engine == "fio" and not memory_mib,
     )
     record.facts |= {"parameters": dict(made.parameters), "working_set_bytes": made.working_set_bytes}
     return made

@@ -131,6 +131,8 @@ def run(
     at_most = set_up + SETTLE_SECONDS + seconds + LATE_SECONDS
     for machine, load in zip(machines, loads, strict=True):
         machine.area.call("put", *chain.from_iterable(load.files.items()))
+        if load.limit_mib:
+            machine.area.call("limit-memory", load.limit_mib)
         machine.area.call("start", NAME, at_most, curves.every(seconds), FOLDER, *load.command)
     watches = [_watch(machine, load, say) for machine, load in zip(machines, loads, strict=True)]
     host = _Presence("the host", say)

@@ -11,13 +11,15 @@ reads and writes, with an fsync after each write for mail, and are another bench
 
 Both make their files, meet the other machines at BARRIER, and measure. The worker drops the caches meanwhile, so a
 measurement begins with the files on the disk and none of them in memory. (`kdb-1` began with them in memory.)
+A load that must not be answered from memory has twice as many bytes of files as the memory that may cache them.
 """
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 PERSONALITY = "kdb-2"
+ABOVE_MEMORY = 2  # times the memory that may cache them are the files; the manual of Bonnie++ asks for as much
 _KIB, _MIB = 2**10, 2**20
 
 
@@ -75,6 +77,7 @@ class Load:
     files : name to text, put into the area
     command : run in the file system under test; it makes its files, waits at BARRIER, and measures
     warm : to be run before it may go on: what it will start afterwards is in memory then
+    limit_mib : of memory that it may use, its files in the page cache included; 0: all there is
     parameters : what makes the variant of the workload
     set_up_seconds : how long making the files may take before anything is measured
     """
@@ -85,18 +88,20 @@ class Load:
     working_set_bytes: int
     set_up_seconds: int
     warm: tuple[str, ...] = ()
+    limit_mib: int = 0
 
 
-def scaled(shape: Shape, percent: int) -> Shape:
-    """Return the shape with files and threads at this share; at least one thread and ten files."""
+def scaled(shape: Shape, percent: int, memory_mib: int = 0) -> Shape:
+    """Return the shape with files and threads at this share; at least one thread, and ten files.
+
+    memory_mib : that may cache files; there are at least as many as are ABOVE_MEMORY times as large
+    """
     threads, files = max(1, shape.threads * percent // 100), max(10, shape.files * percent // 100)
-    return Shape(
-        threads, files, shape.file_bytes, shape.append_bytes, shape.directory_width, shape.preallocated_percent
-    )
+    return replace(shape, threads=threads, files=max(files, -(-ABOVE_MEMORY * memory_mib * _MIB // shape.file_bytes)))
 
 
-def working_set_bytes(workload: str, percent: int) -> int:
-    shape = scaled(SHAPES[workload], percent)
+def working_set_bytes(workload: str, percent: int, memory_mib: int = 0) -> int:
+    shape = scaled(SHAPES[workload], percent, memory_mib)
     return shape.files * shape.file_bytes
 
 
@@ -110,32 +115,40 @@ def load(
     percent: int,
     *,
     program: str = "",
+    memory_mib: int = 0,
+    is_limited: bool = False,
+    is_direct: bool = False,
 ) -> Load:
     """Return the load of one run on one machine, in `folder`. Raises UnknownVersion.
 
     program : where the engine is, if not on the machine's PATH
+    memory_mib : that may cache its files, which are larger; 0: they are as large as `percent` makes them
+    is_limited : whether it may use no more than that of the machine's memory; is_direct : whether fio passes it by
     """
-    shape = scaled(SHAPES[workload], percent)
+    shape = scaled(SHAPES[workload], percent, memory_mib)
     size = shape.files * shape.file_bytes
     parameters: dict[str, str | int | float] = {
         "personality": PERSONALITY,
         "threads": shape.threads,
         "files": shape.files,
-        "mean_file_kib": shape.file_bytes // _KIB,
+        "file_size_bytes": shape.file_bytes,
         "run_seconds": seconds,
+        **({"memory_bytes": memory_mib * _MIB} if is_limited else {}),
+        **({"direct": 1} if is_direct else {}),
     }
     files = {"barrier": BARRIER}
     command: tuple[str, ...]
     warm: tuple[str, ...] = ()
     if engine == "fio":
-        files["job.fio"] = fio_job(workload, shape, folder, seconds)
-        files["create.fio"] = files["job.fio"] + "create_only=1\n"
+        files["job.fio"] = fio_job(workload, shape, folder, seconds) + "direct=1\n" * is_direct
+        files["create.fio"] = files["job.fio"] + "create_only=1\ncreate_fsync=0\n"  # all are written back at once
         command, warm = ("sh", "-c", FIO_COMMANDS, "kdb-fio", area), ("fio", "--version")
     else:
         files["job.f"] = filebench_text(version, workload, shape, folder, seconds, area)
         # Its processes share memory at fixed addresses, and die now and then where these are random.
         command = ("setarch", "--addr-no-randomize", program or "filebench", "-f", f"{area}/job.f")
-    return Load(files, command, parameters, size, set_up_seconds=60 + size // (10 * _MIB), warm=warm)
+    limit_mib = memory_mib if is_limited else 0
+    return Load(files, command, parameters, size, 60 + size // (10 * _MIB), warm, limit_mib)
 
 
 def seconds_to_measuring(output: bytes) -> float | None:

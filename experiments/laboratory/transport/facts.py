@@ -41,6 +41,7 @@ class HostFacts(TypedDict, total=False):
     cores: int
     ram_mib: int
     root: str
+    limits_memory: str
     distribution: str
     distribution_id: str
     distribution_version: str

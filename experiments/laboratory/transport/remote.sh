@@ -280,9 +280,28 @@ usage() {
     '
 }
 
+# MIB: sets GROUP, a new group of processes that may use this much memory, their files in the page cache included.
+limit_memory() {
+    root=/sys/fs/cgroup limit=memory.max
+    if [ -f $root/cgroup.controllers ]; then
+        echo +memory >$root/cgroup.subtree_control || return 1
+    else
+        root=$root/memory limit=memory.limit_in_bytes
+    fi
+    GROUP=$root/kdb-$$
+    mkdir "$GROUP" && echo "$1M" >"$GROUP/$limit" || return 1
+    # Nothing of it goes to a swap space, which may lie on the disk that is measured.
+    for swap in memory.swap.max memory.swappiness; do [ ! -w "$GROUP/$swap" ] || echo 0 >"$GROUP/$swap"; done
+}
+
+remove_group() { [ ! -d "$GROUP" ] || rmdir "$GROUP" 2>&1 || true; }
+
 clean_area() {
     [ -d "$AREA" ] || return 0
     kill_workers
+    first_line "$AREA/group"
+    GROUP=$LINE
+    [ -z "$GROUP" ] || until_nothing 10 remove_group || stays "the group of processes $GROUP stays"
     if [ -s "$AREA/proxmox" ]; then
         while read -r number name; do end_on_proxmox "$number" "$name" </dev/null; done <"$AREA/proxmox"
     fi
@@ -696,6 +715,11 @@ drop-caches)
     sync
     if [ -w /proc/sys/vm/drop_caches ]; then echo 3 >/proc/sys/vm/drop_caches; else say kept yes; fi
     ;;
+limit-memory) # POOL TOKEN MIB: what is started from now on may use no more, its files in the page cache included
+    own_area "$1" "$2"
+    limit_memory "$3" || refuse "the memory of a benchmark cannot be limited here"
+    echo "$GROUP" >"$AREA/group"
+    ;;
 start) # POOL TOKEN NAME SECONDS EVERY FOLDER COMMAND...: detached; it comes to the barrier of NAME and waits for `go`
     # From then on it is written down each EVERY seconds how much its processes have read and written by now.
     own_area "$1" "$2"
@@ -709,6 +733,10 @@ start) # POOL TOKEN NAME SECONDS EVERY FOLDER COMMAND...: detached; it comes to 
         name=$1 seconds=$2 every=$3 area=$4
         cd "$5"
         shift 5
+        if [ -f "$area/group" ]; then
+            read -r group <"$area/group"
+            echo $$ >"$group/cgroup.procs"
+        fi
         (
             read -r _ <"$name.passed"
             looks=0
@@ -799,6 +827,10 @@ facts) # POOL...
         say model "$(cat /sys/class/dmi/id/sys_vendor /sys/class/dmi/id/product_name 2>/dev/null | tr '\n' ' ' | sed 's/ *$//')"
     fi
     [ ! -c /dev/kvm ] || say kvm yes
+    if limit_memory 64 2>/dev/null; then say limits_memory yes; fi
+    [ ! -d "${GROUP:-}" ] || rmdir "$GROUP"
+    # A container has none unless it was given some. Only root may look.
+    if [ "$(id -u)" = 0 ] && command -v losetup >/dev/null 2>&1 && [ ! -b "$(losetup --find 2>/dev/null)" ]; then say missing "loop devices"; fi
     if grep -qw device-mapper /proc/misc; then say device_mapper yes; fi
     if command -v systemd-detect-virt >/dev/null 2>&1; then say inside "$(systemd-detect-virt || true)"; fi
     filebench=filebench

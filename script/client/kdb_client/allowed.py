@@ -79,6 +79,7 @@ SCRIPTS: Mapping[str, Sequence[str]] = {
         "make-folder POOL TOKEN fs FS",
         "make-folder POOL TOKEN fs FS 0..33554432",
         "put POOL TOKEN barrier BARRIER job.fio JOB create.fio JOB",
+        "limit-memory POOL TOKEN 1..33554432",
         "start POOL TOKEN benchmark 1..200000 1..3600 fs sh -c FIO kdb-fio AREA",
         "arm POOL TOKEN benchmark fio --version",
         "usage POOL TOKEN",
@@ -165,7 +166,7 @@ _FIO: Mapping[str, str] = {
     "nrfiles": "[1-9][0-9]{0,5}",
     **dict.fromkeys(("runtime", "ramp_time"), "[0-9]{1,6}"),
     **dict.fromkeys(("rwmixread", "rwmixwrite", "percentage_random"), "[0-9]|[1-9][0-9]|100"),
-    **dict.fromkeys(("time_based", "group_reporting", "create_only", "direct", "randrepeat"), "0|1"),
+    **dict.fromkeys(("time_based", "group_reporting", "create_only", "create_fsync", "direct", "randrepeat"), "0|1"),
     "file_service_type": "random|roundrobin|sequential",
     "fallocate": "none|posix|keep|truncate",
 }

@@ -121,6 +121,53 @@ def test_a_pool_has_room_for_the_disk_and_64_mib_beside_it():
     assert planned(host=host, disk_mib=8_192).runs.exists()
 
 
+def test_a_host_without_loop_devices_is_told_how_to_get_some_and_may_use_what_is_mounted():
+    host = make_host()
+    host.facts |= {"missing": [{"program": "loop devices"}]}
+    host.save()
+    with pytest.raises(control.PlanRefused, match=r"has no loop devices: .* start a container with --privileged"):
+        planned(host=host)
+    host.pools.update(kind=StoragePool.Kind.EXISTING)
+    assert planned(host=host).runs.exists()
+
+
+def test_by_kdbs_protocol_the_disk_is_measured_whatever_the_memory():
+    host = make_host()
+    limited = {"host": host, "follows_protocol": True, "vm_ram_mib": 1536}
+    with pytest.raises(control.PlanRefused, match=r"cannot limit the memory of Filebench, so its files would be read"):
+        planned(**limited, engine="filebench")
+    assert checks.estimate(planned(**limited)).files_mib == {"varmail": 16}  # fio passes the memory by
+    host.facts["limits_memory"] = "yes"
+    host.save()
+    for driver in ({}, GUESTS):
+        campaign = planned(**limited, **driver, engine="filebench")
+        assert checks.estimate(campaign).files_mib == {"varmail": 3072}
+        assert checks.estimate(campaign).runs == campaign.runs.count() == campaign.run_count + 1
+    with pytest.raises(control.PlanRefused, match=r"webserver at 100 % runs 100 threads of 1 MiB each, beside 64 MiB"):
+        planned(**limited | {"vm_ram_mib": 128}, workloads=["webserver"])
+    with pytest.raises(control.PlanRefused, match=r"varmail at 100 % needs 8,320 MiB"):
+        planned(**limited | {"vm_ram_mib": 2048}, engine="fio")
+
+
+def test_the_first_run_warms_up_and_does_not_count():
+    campaign = running(repetitions=2, follows_protocol=True, precision_percent=5)
+    first = active(campaign)
+    assert str(first) == "native ext4, varmail, warm-up"
+    end(first, disturbed="Others read.")
+    control.repeat_at_the_end(first)
+    for _ in range(2):
+        end(active(campaign))
+    campaign.refresh_from_db()
+    assert (campaign.state, campaign.runs.counting().count(), first in campaign.runs.counting()) == (
+        *("finished", 2),
+        False,
+    )
+    first.refresh_from_db()
+    assert not first.counts
+    control.retry_cell(campaign, campaign.runs.last())
+    assert sorted(campaign.runs.values_list("repeats__repetition", flat=True), key=str) == [1, 2, None, None, None]
+
+
 @pytest.mark.parametrize(
     ("facts", "words"),
     [
@@ -395,6 +442,18 @@ def test_one_run_is_done_again():
     assert (failed.state, failed.reason) == ("waiting", "")
     with pytest.raises(control.CampaignError, match="has not ended"):
         control.retry(campaign, failed)
+
+
+def test_a_run_that_waits_goes_on_with_its_paused_campaign():
+    campaign = running(repetitions=2)
+    run = active(campaign)
+    CampaignRun.objects.filter(pk=run.pk).update(state="waiting")
+    control.pause_by_itself(campaign.pk, "The host is silent.")
+    campaign.refresh_from_db()
+    run.refresh_from_db()
+    control.retry(campaign, run)
+    campaign.refresh_from_db()
+    assert (campaign.state, campaign.state_reason, active(campaign)) == ("running", "", run)
 
 
 def test_a_blocked_host_begins_nothing():

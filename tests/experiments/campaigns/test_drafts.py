@@ -18,6 +18,7 @@ from experiments.models import (
     OperatingSystem,
     Workload,
 )
+from experiments.records.checklist import protocol_of
 from experiments.records.files import raw_files
 from tests import factories
 
@@ -121,6 +122,18 @@ def test_a_campaign_says_when_it_measured_and_whether_its_files_fit_into_memory(
     done(campaign, finished_at=datetime(2025, 12, 31, tzinfo=UTC))
     draft, _ = filed(campaign)
     assert (draft.fits_cache, draft.measured_year) == (expected, 2025)
+
+
+def test_what_exceeds_the_reference_load_is_told_when_it_is_filed_and_a_warm_up_is_not_filed(campaign):
+    Campaign.objects.filter(pk=campaign.pk).update(calibrations=[{"before": "the warm-up", "read_mib_s": 2.0}])
+    for repetition in (0, 1, 2):
+        done(campaign, repetition=repetition)  # two machines with 4 MiB/s in all
+    draft, batch = filed(campaign)
+    assert Measurement.objects.filter(configuration__case_study=draft).count() == 2
+    assert (draft.warm_up_seconds, "The first run warmed up" in draft.procedure) == (60, True)
+    (finding,) = [finding for finding in batch.report["lint"] if finding["rule"] == "no disk's number"]
+    assert "4 MB/s, where the reference load past the caches moved 2" in finding["message"]
+    assert [number.flag for number in protocol_of(draft).flagged] == ["above the reference load"]
 
 
 def test_files_of_unknown_size_are_not_said_to_fit_into_memory(campaign):

@@ -231,17 +231,18 @@ def test_a_campaign_is_planned_alike(people, host):
     page = client_of(people["owner"], api=False)
     posted = PLAN | {
         **{"host": host.pk, "pool": host.pools.get().pk, "cache_mode": "none", "cool_down_seconds": 0},
-        **{"scale_percent": 100, "disk_mib": 8192, "vm_ram_mib": 2048, "vm_vcpus": 1, "vm_counts": ""},
+        **{"scale_percent": 100, "disk_mib": 8192, "vm_ram_mib": 1536, "vm_vcpus": 1, "vm_counts": ""},
+        "follows_protocol": "on",
     }
     looked = page.post("/laboratory/campaigns/new/", posted | {"do": "estimate"})
-    assert looked.context["estimate"].runs == 4
-    assert "4 runs, about" in looked.content.decode()
+    assert looked.context["estimate"].runs == 5  # the first warms up
+    assert "5 runs, about" in looked.content.decode()
     assert not Campaign.objects.exists()
     assert page.post("/laboratory/campaigns/new/", posted | {"do": "plan"}).status_code == 302
     api = client_of(people["owner"], api=True)
     body = PLAN | {"slug": "other", "host": "lab", "pool": "/srv/pool"}
     estimate = api.post("/api/v1/campaigns/estimate/", body, "application/json").json()
-    assert (estimate["runs"], estimate["seconds"]) == (4, looked.context["estimate"].seconds)
+    assert (estimate["runs"], estimate["seconds"]) == (5, looked.context["estimate"].seconds)
     assert (estimate["pool_mib"], estimate["files_mib"]) == (
         looked.context["estimate"].pool_mib,
         {"varmail": 16},
@@ -249,7 +250,16 @@ def test_a_campaign_is_planned_alike(people, host):
     assert "drop the caches" in " ".join(estimate["steps"][0]["steps"])
     assert api.post("/api/v1/campaigns/", body, "application/json").status_code == 201
     first, second = (Campaign.objects.get(slug=slug) for slug in ("plan", "other"))
-    for name in ("host_id", "pool_id", "repetitions", "run_seconds", "disk_mib", "seed", "workloads"):
+    for name in (
+        "host_id",
+        "pool_id",
+        "repetitions",
+        "run_seconds",
+        "disk_mib",
+        "seed",
+        "workloads",
+        "follows_protocol",
+    ):
         assert getattr(first, name) == getattr(second, name)
     order = [list(planned.runs.values_list("host_fs", "repetition")) for planned in (first, second)]
     assert order[0] == order[1]
@@ -445,6 +455,23 @@ def test_both_doors_say_which_of_a_disturbed_run_and_its_repeat_counts(people, h
         (repeat.position, disturbed.position, True),
     ]
     assert rows[0]["disturbed"].startswith("Others used 1.20")
+
+
+def test_cells_above_the_reference_load_are_flagged_at_both_doors(people, campaign):
+    """The host has 16 GiB: 125 MiB of files were read from it at four times what its disk reads."""
+    calibrations = [{"before": "repetition 1", "run": 1, "at": now().isoformat(), "read_mib_s": 1189.0}]
+    Campaign.objects.filter(pk=campaign.pk).update(calibrations=calibrations)
+    figure = {"machine": 0, "operation": "mixed", "throughput_mib_s": 1457.0, "ops_per_s": None, "latency_ms": None}
+    facts = {"working_set_bytes": 125 * 2**20, "parameters": {}}
+    campaign.runs.update(state="done", figures=[figure | {"duration_s": 60.0}], facts=facts)
+    reason = "1,528 MB/s, where the reference load past the caches moved 1,247: a cache answered, not the disk."
+    page = client_of(people["owner"], api=False).get("/laboratory/campaigns/night/").content.decode()
+    assert f"native ext4, varmail: {reason} The files fit into memory." in page
+    told = client_of(people["owner"], api=True).get("/api/v1/campaigns/night/deviations/").json()
+    assert told["flagged"] == {"native ext4, varmail": f"{reason} The files fit into memory."}
+    campaign.runs.update(facts=facts | {"parameters": {"direct": 1}})
+    page = client_of(people["owner"], api=False).get("/laboratory/campaigns/night/").content.decode()
+    assert "Implausible for a disk" not in page
 
 
 def test_a_run_page_draws_its_curve_and_says_where_the_warm_up_ends(people, host):

@@ -110,6 +110,7 @@ def test_a_copy_suggests_all_but_the_short_name_and_the_seed(campaign):
     shown = {name: form[name].value() for name in plans.FIELDS}
     assert (shown.pop("slug"), shown.pop("seed"), shown.pop("title")) == (None, None, "A night (copy)")
     wanted = plans.document(campaign) | campaign.disk | {"vm_counts": "1 2", "pinned_cpus": None}
+    wanted["follows_protocol"] = ""  # a box without a tick
     assert {name: str(value) for name, value in shown.items()} == {name: str(wanted[name]) for name in shown}
     assert str(form["host"].value()) == str(campaign.host_id)
 

@@ -2,12 +2,15 @@
 
 import json
 import threading
+from pathlib import Path
 
 import pytest
 
-from experiments.campaigns import control, drafts, host_checks, hosts
+from experiments.campaigns import control, drafts, host_checks, hosts, plans
+from experiments.campaigns.flagged import number_of
 from experiments.imports import pipeline
 from experiments.laboratory.benchmarks import engines
+from experiments.laboratory.transport.remote import Area
 from experiments.models import (
     Benchmark,
     CampaignRun,
@@ -17,6 +20,7 @@ from experiments.models import (
     StoragePool,
     Workload,
 )
+from experiments.records.checklist import protocol_of
 from kdb.jobs import jobs
 from tests import factories
 from tests.experiments.laboratory.conftest import SHORT, do, registered, said, started, wait_until, work_off
@@ -50,6 +54,47 @@ def test_a_campaign_measures_three_file_systems(host, plain_lab):
         (machine,) = run.facts["machines"]
         assert machine["mount_options"].startswith("rw")
         assert machine["kernel"] == host.facts["kernel"]
+    assert plain_lab.left_overs() == []
+
+
+def test_a_benchmark_may_use_so_much_memory_and_no_more_with_its_files_in_the_cache(host, plain_lab):
+    assert host.facts["limits_memory"] == "yes"
+    with hosts.connect(host) as machine:
+        area = Area(machine, str(plain_lab.pool), 1)
+        area.call("begin")
+        area.call("make-folder", "fs", host.facts["pools"][area.pool]["file_system"])
+        area.call("limit-memory", 32)
+        mine = f'cd "$(cat {area.pool}/.kdb/group)"; cat memory.peak memory.max_usage_in_bytes 2>/dev/null'
+        area.call("start", "t", 60, 1, "fs", "sh", "-c", f"dd if=/dev/zero of=f bs=1M count=128 2>&1; {mine}")
+        wait_until(lambda: area.poll("t").state == "exited")
+        assert 2**24 < int(area.output("t.out").split()[-1]) <= 2**25
+        (group,) = area.output("group").decode().splitlines()
+        area.call("clean")
+    assert (Path(group).exists(), plain_lab.left_overs()) == (False, [])
+
+
+@pytest.mark.nightly
+def test_a_campaign_as_planned_by_default_meets_the_whole_protocol(host, plain_lab):
+    """Runs of a second stand for whole ones; the rest is as on the form."""
+    host.facts["pools"][str(plain_lab.pool)]["disk"] = "sda SSD 0 1T"
+    host.save()
+    fields = {"title": "T", "slug": "by-default", "host": host.pk, "pool": host.pools.get().pk, "driver": "native"}
+    fields |= {"engine": "fio", "host_file_systems": ["ext4"], "workloads": ["fileserver"], "repetitions": 2}
+    form = plans.plan_form(fields | {"vm_ram_mib": 128, "disk_mib": 700, "scale_percent": 10}, user=None)
+    assert form.is_valid(), form.errors
+    assert form.instance.run_seconds >= 30
+    form.instance.run_seconds = 2
+    campaign = control.create(form.instance, user=None)
+    control.start(campaign)
+    work_off(campaign)
+    assert set(campaign.runs.values_list("state", flat=True)) == {"done"}, [said(run) for run in campaign.runs.all()]
+    assert not any(number_of(campaign, run).fits_memory for run in campaign.runs.all())
+    for model, slug in ((Workload, "fileserver"), (Benchmark, "fio"), (OperatingSystem, "debian-12")):
+        factories.entry(model, slug)
+    draft, batch = drafts.create_draft(campaign, user=None)
+    pipeline.finish(batch)
+    draft.run_seconds = 120
+    assert {tick.name: tick.state for tick in protocol_of(draft).ticks if tick.state != "met"} == {}
     assert plain_lab.left_overs() == []
 
 

@@ -18,6 +18,7 @@ from experiments.laboratory.plan import Cell
 from experiments.laboratory.targets import disks, hypervisors, libvirt
 from experiments.laboratory.targets.hypervisors import Guest
 from experiments.laboratory.transport import remote, ssh
+from experiments.rules.protocol import files_bytes
 from modelling.workloads import wml
 
 MATRIX = plan.cells(["ext4", "xfs"], ["btrfs", "ext4"], ["varmail"], [1, 2])
@@ -38,6 +39,20 @@ def test_each_repetition_is_a_shuffled_whole_and_the_seed_repeats_it():
     assert plan.in_order(MATRIX, [1, 2], seed=7) == ordered
     assert plan.in_order(MATRIX, [2], seed=7) == ordered[8:]
     assert plan.in_order(MATRIX, [1], seed=8) != ordered[:8]
+
+
+@pytest.mark.parametrize("engine", ["fio", "filebench"])
+@pytest.mark.parametrize("workload", engines.WORKLOADS)
+def test_files_are_larger_than_the_memory_that_may_cache_them(engine, workload):
+    """Threads stay as they are: more of them would be another load."""
+    usual, large = (
+        engines.load(engine, "1.5-alpha3", workload, "/a", "/a/fs", 60, 10, memory_mib=mib, is_limited=True)
+        for mib in (0, 512)
+    )
+    assert (usual.limit_mib, large.limit_mib, large.parameters["memory_bytes"]) == (0, 512, 2**29)
+    assert large.working_set_bytes >= engines.ABOVE_MEMORY * 2**29 > usual.working_set_bytes
+    assert files_bytes(large.parameters) == large.working_set_bytes
+    assert large.parameters["threads"] == usual.parameters["threads"]
 
 
 def test_the_host_has_room_for_every_guest_at_once():

@@ -38,7 +38,7 @@ def test_rows_and_facts_are_read_as_they_stand():
         make_measurement(value, configuration=configuration, variant=load, repetition=repetition)
     assert found(study) == {
         **dict.fromkeys(("runs", "length", "procedure", "spread", "cache mode", "quiet host"), "met"),
-        **{"warm-up": "not met", "memory": "not met", "settings": "not stated"},
+        **{"warm-up": "not met", "memory": "not stated", "settings": "not stated"},  # of the guest, which caches
     }
     assert protocol_of(study).anecdotes == 0
 

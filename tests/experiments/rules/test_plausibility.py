@@ -11,7 +11,7 @@ from kdb.units import convert
 
 
 def value(number=100.0, configuration="ext4", load="append", **fields) -> MeasuredValue:
-    told = {"group": 1, "unit": "MB/s"} | fields
+    told = {"group": (1,), "unit": "MB/s"} | fields
     return MeasuredValue(key=(configuration, load), configuration=configuration, load=load, value=number, **told)
 
 
@@ -75,7 +75,7 @@ def test_a_long_table_of_equal_numbers_takes_no_longer_a_row_than_a_short_one(mo
 
 
 def test_only_values_of_one_group_are_held_against_each_other():
-    rates = [value(766.9, f"system {n}", group=n) for n in range(4)]  # each at another number of machines
+    rates = [value(766.9, f"system {n}", group=(n,)) for n in range(4)]  # each at another number of machines
     assert not implausible([*rates, *UNEQUAL])
 
 
@@ -144,6 +144,22 @@ def test_more_than_the_reference_load_is_a_caches_unless_the_load_passes_caches_
     assert kinds([value(301.0, disks=disks)]) == {("ext4", "append"): "above the reference load"}
     assert not implausible([value(300.0, disks=disks)])
     assert not implausible([value(301.0, disks=disks, is_direct=True)])
+
+
+def test_files_that_fit_into_memory_have_no_margin_above_the_reference_load():
+    """A disk whose reference load read 1,189 MiB/s "read" 1,457 of files that its memory held."""
+    disks = Disks("nvme", reference_load=1_247.0)
+    assert not implausible([value(1_528.0, disks=disks)])
+    ((_, flag),) = implausible([value(1_528.0, disks=disks, fits=True)])
+    assert "1,528 MB/s, where the reference load past the caches moved 1,247" in flag.reason
+
+
+def test_what_a_cached_run_prints_in_other_metrics_is_flagged_with_it():
+    disks = Disks("nvme", reference_load=200.0)
+    rate = value(9_000.0, metric="operation_rate", unit="ops/s", group=(1, "rate"), disks=disks)
+    elsewhere = value(50.0, load="read", disks=disks)
+    assert [one for one, _ in implausible([rate, value(301.0, disks=disks), elsewhere])][-1] is rate
+    assert not implausible([rate, value(199.0, disks=disks), elsewhere])
 
 
 def sample() -> list[MeasuredValue]:

@@ -11,6 +11,7 @@ from experiments.rules.protocol import (
     is_anecdote,
     is_direct,
     judge,
+    memory_of,
     seconds_of,
     warm_up_of,
 )
@@ -85,6 +86,9 @@ def test_what_is_known_to_fall_short_is_not_met():
         ({"is_direct": True, "cache_mode": "none"}, MET),
         ({"is_direct": True, "cache_mode": "writeback"}, NOT_STATED),  # the host's page cache may answer
         ({"is_direct": True, "cache_mode": None}, MET),  # on the host itself
+        # What the virtual disk passes by caches nothing.
+        ({"files_bytes": 8 * GIB, "guest_bytes": 4 * GIB, "host_bytes": 32 * GIB, "cache_mode": "none"}, MET),
+        ({"files_bytes": 8 * GIB, "guest_bytes": 4 * GIB, "host_bytes": 32 * GIB, "cache_mode": "writeback"}, NOT_MET),
     ],
 )
 def test_files_are_held_against_memory(fields, state):
@@ -128,4 +132,12 @@ def test_parameters_tell_of_warm_up_direct_access_and_files():
         *(True, True, False),
     )
     assert files_bytes({"size": "1g", "numjobs": 4}) == 4 * GIB
-    assert files_bytes({"mean_file_kib": 128, "files": 8192, "threads": 50}) == GIB  # as campaigns state it
+    assert files_bytes({"file_size_bytes": 131_072, "files": 8192, "threads": 50}) == GIB  # as KDB states it
+    assert files_bytes({"mean_file_kib": 128, "files": 8192, "threads": 50}) == GIB  # as campaigns stated it
+
+
+@pytest.mark.parametrize(("is_native", "expected"), [(True, (None, GIB)), (False, (GIB, 32 * GIB))])
+def test_a_load_may_be_limited_to_less_than_the_memory_of_its_machine(is_native, expected):
+    sizes = {"guest_gib": None if is_native else 4, "host_gib": 32}
+    assert memory_of({"memory_bytes": GIB}, is_native=is_native, **sizes) == expected
+    assert memory_of({}, is_native=is_native, **sizes) == ((None if is_native else 4 * GIB), 32 * GIB)
