@@ -22,7 +22,7 @@ _INTO_IMAGE = {
     for name in host_checks.NEEDED_INSIDE
 }
 _INTO_IMAGE["filebench"] = "manage.py build_filebench, and build_guest_image or add_guest_image with --filebench"
-_SPARE_RAM_MIB = 512  # of a host, beside its guests
+SPARE_RAM_MIB = 512  # of a host, beside its guests
 _PROGRAMS = {"libvirt": ("losetup", "virsh"), "xen": ("losetup", "qemu-img")}  # that drivers cannot do without
 
 
@@ -105,6 +105,13 @@ def problems_of(campaign: Campaign) -> dict[str, list[str]]:
     else:
         _check_host(campaign, facts, say)
     _check_sizes(campaign, say)
+    if campaign.personality == Campaign.Personality.SHIPPED:
+        if campaign.engine != Campaign.Engine.FILEBENCH:
+            say("personality", "Only Filebench ships personalities: choose it as the benchmark.")
+        if campaign.scale_percent != 100:
+            say("scale_percent", f"Found {campaign.scale_percent}; the shipped personalities have one size: 100.")
+        if host.is_by_runner:
+            say("personality", f"{host} has a runner, which allows KDB's own texts only.")
     return problems
 
 
@@ -176,7 +183,7 @@ def _check_machines(campaign: Campaign, facts: HostFacts, say: Say) -> None:
     host, cores = campaign.host, facts.get("cores", 0)
     if cores and campaign.vm_vcpus > cores:
         say("vm_vcpus", f"Found {campaign.vm_vcpus}; {host} has {cores} CPUs, so 1 to {cores} are allowed.")
-    most, there = max(campaign.vm_counts, default=1), facts["ram_mib"] - _SPARE_RAM_MIB
+    most, there = max(campaign.vm_counts, default=1), facts["ram_mib"] - SPARE_RAM_MIB
     if most * campaign.vm_ram_mib > there:
         say(
             "vm_ram_mib",
@@ -321,9 +328,12 @@ def _check_engine(
         say("engine", _lacks(where, campaign.engine, ways))
     elif campaign.engine == "filebench":
         try:
-            engines.dialect(version)
+            is_new = engines.dialect(version) == "1.5"
         except engines.UnknownVersion as error:
             say("engine", str(error))
+        else:
+            if is_new and campaign.personality == "shipped" and "randomfileaccess" in campaign.workloads:
+                say("workloads", "randomfileaccess: Filebench 1.5 ships it in words that only 1.4 understands.")
 
 
 def _check_sizes(campaign: Campaign, say: Say) -> None:

@@ -136,6 +136,7 @@ def load(attempt: Attempt, record: Record, machine: Machine) -> engines.Load:
         campaign.run_seconds,
         campaign.scale_percent,
         program=program,
+        is_shipped=campaign.personality == Campaign.Personality.SHIPPED,
     )
     record.facts |= {"parameters": dict(made.parameters), "working_set_bytes": made.working_set_bytes}
     return made
