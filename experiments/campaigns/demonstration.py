@@ -1,11 +1,10 @@
 """This very machine as a host: an sshd of the user's own on the loopback, with keys of its own, for a demonstration.
 
-With root it makes ext4 and XFS in image files, as any campaign does; without, it measures a folder as it is.
+With root it makes file systems in image files, as any campaign does; without, it measures a folder as it is.
 """
 
 import getpass
 import os
-import re
 import shutil
 import socket
 import subprocess
@@ -14,6 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 from django.conf import settings
 from django.contrib.auth.models import User
@@ -23,9 +23,9 @@ from experiments.laboratory.transport import ssh
 from experiments.laboratory.transport.remote import Area
 from experiments.models import Campaign, Host, StoragePool
 
-from . import abilities, control, hosts
+from . import hosts, replication
 
-NAME = "demo"
+NAME, PAPER = "demo", "p3"
 WORKLOADS = ("varmail", "fileserver")
 SCALE_PERCENT = 2
 DISK_MIB = 1024
@@ -182,36 +182,15 @@ def _finish(host: Host) -> None:
         raise hosts.HostError(error)
 
 
-def plan(host: Host, pool: Path, *, seconds: int, repetitions: int, owner: User | None) -> Campaign:
-    """Store a campaign of about two minutes and return it. Raises CannotShow, control.PlanRefused."""
-    pool = pool.resolve()
-    row = host.pools.get(path=str(pool))
-    file_system = host.facts["pools"][row.path].get("file_system", "")
-    file_systems = ["ext4", "xfs"] if row.kind == StoragePool.Kind.IMAGE else [file_system]
-    if row.kind == StoragePool.Kind.EXISTING and file_system not in abilities.MAKES:
-        known = ", ".join(abilities.MAKES)
-        raise CannotShow(
-            f"{pool} is on {file_system or 'nothing'}; name a folder on {known} with --folder, or be root."
-        )
-    number = 1 + max((_number(slug) for slug in Campaign.objects.values_list("slug", flat=True)), default=0)
-    campaign = Campaign(
-        slug=f"{NAME}-{number}",
-        title=f"Demonstration {number} on {socket.gethostname()}",
-        host=host,
-        pool=row,
-        driver=Host.Driver.NATIVE,
-        engine=Campaign.Engine.FIO,
-        host_file_systems=file_systems,
-        workloads=[*WORKLOADS],
-        repetitions=repetitions,
-        run_seconds=seconds,
-        scale_percent=SCALE_PERCENT,
-        disk_mib=DISK_MIB,
-        seed=number,
-    )
-    return control.create(campaign, user=owner)
-
-
-def _number(slug: str) -> int:
-    match = re.fullmatch(rf"{NAME}-(\d{{1,6}})", slug)
-    return int(match[1]) if match else 0
+def plan(host: Host, pool: Path, *, seconds: int, repetitions: int, owner: User | None) -> tuple[Campaign, list[str]]:
+    """Store the smallest version of PAPER and return it with what is left out. Raises CannotShow, CampaignError."""
+    case_study, row = replication.published(PAPER), host.pools.get(path=str(pool.resolve()))
+    changes: dict[str, Any] = {"run_seconds": seconds, "repetitions": repetitions, "workloads": [*WORKLOADS]}
+    changes |= {"engine": Campaign.Engine.FIO, "personality": Campaign.Personality.KDB}
+    changes |= {"scale_percent": SCALE_PERCENT, "disk_mib": DISK_MIB}
+    campaigns, outline = replication.prepare(host, case_study, row, **changes)
+    if not campaigns:
+        why = "\n".join(outline.left_out)
+        raise CannotShow(f"{pool} cannot be measured: name another folder with --folder, or be root.\n{why}")
+    replication.create(campaigns, user=owner)
+    return campaigns[0], outline.left_out

@@ -1,4 +1,4 @@
-"""manage.py demo_campaign: a first campaign on this very machine, from nothing to a draft, in about two minutes."""
+"""manage.py demo_campaign: a paper measured again on this very machine, from nothing to a draft, in five minutes."""
 
 import sys
 from argparse import ArgumentParser
@@ -17,9 +17,10 @@ from experiments.models import Host
 
 class Command(BaseCommand):
     help = (
-        "Measure this machine: file systems x varmail and fileserver x repetitions with fio, then file a draft. With "
-        "root: ext4 and XFS in image files below /var/lib/kdb/demo. Without: a folder (~/kdb-demo) on the file system "
-        "that it is on, and caches stay warm. An sshd of its own answers on the loopback meanwhile."
+        "Measure the smallest part of a paper (p3) again on this machine: file systems x varmail and fileserver x "
+        "repetitions with fio, then compare and file a draft. With root: ext4, XFS and, where mkfs.btrfs is there, "
+        "Btrfs in image files below /var/lib/kdb/demo. Without: a folder (~/kdb-demo) on the file system that it is "
+        "on, and caches stay warm. An sshd of its own answers on the loopback meanwhile."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -55,11 +56,12 @@ class Command(BaseCommand):
             if sys.stdin.isatty() and input("Measure all the same? [y/N] ").strip().lower() not in ("y", "yes"):
                 raise CommandError("Nothing was measured.")
         asked = {name: options[name] for name in ("seconds", "repetitions")}
-        campaign = demonstration.plan(host, pool, **asked, owner=owner)
+        campaign, left_out = demonstration.plan(host, pool, **asked, owner=owner)
         estimate = checks.estimate(campaign)
         self.stdout.write(
             f"{campaign.title}: {', '.join(campaign.host_file_systems)} x {', '.join(campaign.workloads)} x "
             f"{campaign.repetitions} repetitions in {pool}: {estimate.runs} runs, about {estimate.seconds} s.\n"
+            f"Left out:\n{''.join(f'  {sentence}{chr(10)}' for sentence in left_out)}"
             f"To watch it in the browser beside script/server, as an operator: "
             f"{reverse('campaign-detail', args=[campaign.slug])}\n"
         )
@@ -73,7 +75,8 @@ class Command(BaseCommand):
                 self.stdout.write(f"  {row.label:<16}{workload:<14}{mean:>10}  ({cell['values']})")
         assert campaign.case_study is not None  # run_campaign raises where nothing could be filed
         self.stdout.write(
-            f"\nThe draft: {reverse('draft-detail', args=[campaign.case_study.slug])}\n"
+            f"\nThe paper, and here: {reverse('replication', args=[campaign.slug])}\n"
+            f"The draft: {reverse('draft-detail', args=[campaign.case_study.slug])}\n"
             "Its page shows what it would change; nothing counts before it is reviewed and published. To sign in: "
             "manage.py create_user NAME --role administrators"
         )
