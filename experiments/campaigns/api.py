@@ -28,11 +28,18 @@ from kdb.api.errors import refuse_faults
 from kdb.api.faults import FaultyRequest
 from kdb.api.shapes import shape_of
 
-from . import checks, control, deletion, drafts, hosts, plans
+from . import checks, control, deletion, drafts, hosts, plans, replication
 from .actions import CAMPAIGN_ACTIONS, HOST_ACTIONS, Action
 from .downloads import artifact_response
-from .forms import CampaignForm, HostForm
-from .inputs import FORMAT, CampaignFieldsSerializer, HostFieldsSerializer, PlanSerializer, disk_fields
+from .forms import CampaignForm, HostForm, ReplicationForm
+from .inputs import (
+    FORMAT,
+    CampaignFieldsSerializer,
+    HostFieldsSerializer,
+    PlanSerializer,
+    ReplicationFieldsSerializer,
+    disk_fields,
+)
 from .runs.content import Curve, Figure
 
 HOSTS, CAMPAIGNS = "hosts", "campaigns"
@@ -263,6 +270,7 @@ class CampaignSerializer(ReadSerializer):
     pool = serializers.CharField(source="pool.path", default=None, allow_null=True, read_only=True)
     owner = serializers.CharField(source="owner.username", default=None, allow_null=True, read_only=True)
     case_study = Slug("case_study.slug", allow_null=True)
+    replicates = Slug("replicates.slug", allow_null=True)
     host_file_systems = serializers.ListField(child=serializers.CharField(), read_only=True)
     guest_file_systems = serializers.ListField(child=serializers.CharField(), read_only=True)
     workloads = serializers.ListField(child=serializers.CharField(), read_only=True)
@@ -274,9 +282,9 @@ class CampaignSerializer(ReadSerializer):
     class Meta:
         model = Campaign
         fields = (
-            *("slug", "title", "state", "state_reason", "look_at", "host", "pool", "driver", "engine"),
-            *("host_file_systems", "guest_file_systems", "workloads", "vm_counts", "repetitions", "run_seconds"),
-            *("cool_down_seconds", "scale_percent", "disk_mib", "vm_ram_mib", "vm_vcpus", "pinned_cpus"),
+            *("slug", "title", "state", "state_reason", "look_at", "host", "pool", "driver", "engine", "personality"),
+            *("replicates", "host_file_systems", "guest_file_systems", "workloads", "vm_counts", "repetitions"),
+            *("run_seconds", "cool_down_seconds", "scale_percent", "disk_mib", "vm_ram_mib", "vm_vcpus", "pinned_cpus"),
             *("precision_percent", "seed"),
             *("nightly_at", "nightly_minutes", "nightly_skipped"),
             *("owner", "case_study", "created_at", "archived_at", "is_untried", "calibrations"),
@@ -360,7 +368,7 @@ class CampaignViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, Operator
     """Matrices of benchmark runs."""
 
     serializer_class = CampaignSerializer
-    queryset = Campaign.objects.select_related("host", "pool", "owner", "case_study")
+    queryset = Campaign.objects.select_related("host", "pool", "owner", "case_study", "replicates")
 
     @extend_schema(
         operation_id="campaigns_create",
@@ -385,6 +393,23 @@ class CampaignViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, Operator
     def estimate(self, request: Request) -> Response:
         """Return the time, the space and every step of a plan: a dry run, which stores nothing."""
         return Response(shape_of(checks.Estimate)(checks.estimate(_campaign_form(request).instance)).data)
+
+    @extend_schema(
+        operation_id="campaigns_replicate",
+        tags=[CAMPAIGNS],
+        request=ReplicationFieldsSerializer,
+        responses={200: shape_of(replication.Replication), 201: shape_of(replication.Replication)},
+    )
+    @action(detail=False, methods=["post"])
+    def replicate(self, request: Request) -> Response:
+        """Plan a published case study's matrix on a host, and say what cannot be done there, and why."""
+        data = fields_of(request, ReplicationFieldsSerializer)
+        form = ReplicationForm(data, user=request.user)
+        refuse_faults(form)
+        campaigns, plan = form.prepared()
+        if is_made := not data.get("dry_run"):
+            _or_conflict(replication.create, campaigns, user=user_of(request))
+        return Response(shape_of(replication.Replication)(plan).data, status=201 if is_made else 200)
 
     @extend_schema(operation_id="campaigns_draft", tags=[CAMPAIGNS], request=None, responses={201: FiledSerializer})
     @action(detail=True, methods=["post"])

@@ -1,10 +1,11 @@
-"""kdb rank, measure, share, upload, watch and runner. The server and the token: see kdb_client.configuration."""
+"""kdb rank, measure, share, upload, watch, replicate, runner. Server and token: see kdb_client.configuration."""
 
 import argparse
 import json
 import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -75,6 +76,30 @@ def watch(client: Client, options: argparse.Namespace) -> int:
     return _watch_question(client, options)
 
 
+def replicate(client: Client, options: argparse.Namespace) -> int:
+    """Plan a paper's matrix on a host, run it, and file it; the page that compares both is said at the end."""
+    body = {"case_study": options.paper, "host": options.host, "short": options.short}
+    body |= {"pool": options.pool} if options.pool else {}
+    plan = client.post("campaigns/replicate/", {**body, "dry_run": True})
+    _show(plan, _replication_text, options.json)
+    if options.dry_run or not plan["campaigns"]:
+        return 0 if plan["campaigns"] else 1
+    if not options.yes:
+        show("Run it? [y/N] ", end="")
+        if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+            return 1
+    slugs = [campaign["slug"] for campaign in client.post("campaigns/replicate/", body)["campaigns"]]
+    for slug in slugs:
+        client.post(f"campaigns/{slug}/start/", {})
+    ends = {"finished": 0, "cancelled": 1}
+    code = max(_until(partial(client.campaign, slug), _campaign_text, ends.__getitem__, options) for slug in slugs)
+    if code == 0:
+        drafts = [client.post(f"campaigns/{slug}/draft/", {})["case_study"] for slug in slugs]
+        show(f"draft: {', '.join(drafts)}")
+    show(f"{client.configuration.url}/laboratory/campaigns/{slugs[-1]}/replication/")
+    return code
+
+
 def _watch_import(client: Client, number: int, options: argparse.Namespace) -> int:
     ends = {"ready": 0, "filed": 0, "faulty": 1, "discarded": 1}
     return _until(lambda: client.import_(number), _import_text, ends.get, options, failed=lambda batch: batch["error"])
@@ -142,6 +167,18 @@ def _campaign_text(campaign: Any) -> str:
     return printable(f"campaign {campaign['slug']}: {campaign['state']}{why}")
 
 
+def _replication_text(plan: Any) -> str:
+    lines = [f"{plan['case_study']} again:" if plan["campaigns"] else f"Nothing of {plan['case_study']} can be done."]
+    for campaign in plan["campaigns"]:
+        names = ("guest_file_systems", "host_file_systems", "workloads", "vm_counts")
+        matrix = " x ".join(",".join(map(str, campaign[name])) for name in names if campaign[name])
+        minutes = -(-campaign["seconds"] // 60)
+        lines.append(f"  {campaign['driver']}: {matrix}: {campaign['runs']} runs, about {minutes} min")
+    for title, name in (("It cannot do:", "left_out"), ("Otherwise than there:", "differences")):
+        lines += [title, *(f"  {sentence}" for sentence in plan[name])] if plan[name] else []
+    return "\n".join(map(printable, lines))
+
+
 def _cell(value: Any) -> str:
     if value is None:
         return "-"
@@ -173,7 +210,7 @@ def _parser() -> argparse.ArgumentParser:
     repeated.add_argument("--every", type=float, default=10, metavar="SECONDS")
 
     parser = argparse.ArgumentParser(prog="kdb", description=__doc__)
-    commands = parser.add_subparsers(required=True, metavar="rank|measure|share|upload|watch|runner")
+    commands = parser.add_subparsers(required=True, metavar="rank|measure|share|upload|watch|replicate|runner")
     command = commands.add_parser("rank", parents=[every, question], help="which entry is best for a workload")
     command.add_argument("workload")
     command.set_defaults(run=rank)
@@ -196,6 +233,14 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("what", choices=("campaign", "import", "question"))
     command.add_argument("name", help="slug of a campaign, number of an import, workload of a question")
     command.set_defaults(run=watch)
+    command = commands.add_parser("replicate", parents=[every, repeated], help="a paper's matrix again, on a host")
+    command.add_argument("paper", help="p0 to p4, or the slug of any published case study")
+    command.add_argument("--host", required=True, help="its short name")
+    command.add_argument("--pool", help="path of a storage pool of the host; else the first that fits")
+    command.add_argument("--short", action="store_true", help="one number of machines, 30 s, two repetitions")
+    command.add_argument("--dry-run", action="store_true", help="say what would be done, and how long it takes")
+    command.add_argument("--yes", action="store_true", help="do not ask")
+    command.set_defaults(run=replicate)
     command = commands.add_parser("runner", parents=[every], help="do on this host what a server asks, as you allow")
     runner.add_arguments(command)
     command.set_defaults(run=runner.run)
