@@ -55,7 +55,6 @@ urlpatterns = [
     path("laboratory/hosts/<slug:slug>/forget/", laboratory.host_forget, name="host-forget"),
     path("laboratory/campaigns/", laboratory.campaign_list, name="campaign-list"),
     path("laboratory/campaigns/new/", laboratory.campaign_new, name="campaign-new"),
-    path("laboratory/replicate/<slug:slug>/", laboratory.replicate, name="replicate"),
     path("laboratory/campaigns/<slug:slug>/", laboratory.campaign_detail, name="campaign-detail"),
     path("laboratory/campaigns/<slug:slug>/remove/", laboratory.campaign_remove, name="campaign-remove"),
     path("laboratory/campaigns/<slug:slug>/plan.json", laboratory.campaign_plan, name="campaign-plan"),

@@ -75,7 +75,6 @@ PRIVATE = [
     "/laboratory/campaigns/night/replication/",
     "/laboratory/campaigns/night/runs/1/",
     "/laboratory/campaigns/night/remove/",
-    "/laboratory/replicate/p3-cs1/?host=lab-1",
     "/placement/",
     "/placement/plans/1/",
     "/placement/moves/1/",

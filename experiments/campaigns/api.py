@@ -31,15 +31,8 @@ from kdb.api.shapes import shape_of
 from . import checks, control, deletion, drafts, hosts, plans, replication
 from .actions import CAMPAIGN_ACTIONS, HOST_ACTIONS, Action
 from .downloads import artifact_response
-from .forms import CampaignForm, HostForm, ReplicationForm
-from .inputs import (
-    FORMAT,
-    CampaignFieldsSerializer,
-    HostFieldsSerializer,
-    PlanSerializer,
-    ReplicationFieldsSerializer,
-    disk_fields,
-)
+from .forms import CampaignForm, HostForm
+from .inputs import FORMAT, CampaignFieldsSerializer, HostFieldsSerializer, PlanSerializer, disk_fields
 from .runs.content import Curve, Figure
 
 HOSTS, CAMPAIGNS = "hosts", "campaigns"
@@ -355,6 +348,16 @@ class RunSerializer(ReadSerializer):
         return disks.parse_combination(run.disk)
 
 
+class ReplicationFieldsSerializer(Fields):
+    """A published case study, and the host that shall measure it again."""
+
+    case_study = serializers.CharField(help_text="Slug, or that of a publication: its first case study.")
+    host = serializers.CharField(help_text="Slug.")
+    pool = serializers.CharField(required=False, help_text="Path; left out: the first that fits.")
+    short = serializers.BooleanField(required=False, help_text="One number of machines, 30 s, two repetitions.")
+    dry_run = serializers.BooleanField(required=False, help_text="Say what would be planned, and store nothing.")
+
+
 class FiledSerializer(Fields):
     case_study = serializers.CharField()
     import_id = serializers.IntegerField(help_text="The import that files its figures.")
@@ -398,18 +401,18 @@ class CampaignViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, Operator
         operation_id="campaigns_replicate",
         tags=[CAMPAIGNS],
         request=ReplicationFieldsSerializer,
-        responses={200: shape_of(replication.Replication), 201: shape_of(replication.Replication)},
+        responses=dict.fromkeys((200, 201), shape_of(replication.Replication)),
     )
     @action(detail=False, methods=["post"])
     def replicate(self, request: Request) -> Response:
         """Plan a published case study's matrix on a host, and say what cannot be done there, and why."""
         data = fields_of(request, ReplicationFieldsSerializer)
-        form = ReplicationForm(data, user=request.user)
-        refuse_faults(form)
-        campaigns, plan = form.prepared()
+        host, pool = _host_and_pool(request, data)
+        case_study = _or_conflict(replication.published, data.get("case_study", ""))
+        campaigns, outline = replication.prepare(host, case_study, pool, short=data.get("short", False))
         if is_made := not data.get("dry_run"):
-            _or_conflict(replication.create, campaigns, user=user_of(request))
-        return Response(shape_of(replication.Replication)(plan).data, status=201 if is_made else 200)
+            _or_conflict(replication.create, campaigns, outline, user=user_of(request))
+        return Response(shape_of(replication.Replication)(outline).data, status=201 if is_made else 200)
 
     @extend_schema(operation_id="campaigns_draft", tags=[CAMPAIGNS], request=None, responses={201: FiledSerializer})
     @action(detail=True, methods=["post"])
@@ -512,28 +515,24 @@ def _campaign_form(request: Request) -> CampaignForm:
         raise FaultyRequest(
             [{"field": "format", "message": f"{format_given!r:.60} is no format.", "allowed": [FORMAT]}]
         )
-    candidates = permissions.hosts_visible_to(request.user).filter(runs_on=None, archived_at=None)
-    host = candidates.filter(slug=data.get("host")).first()
-    if host is None:
-        raise FaultyRequest(
-            [
-                {
-                    "field": "host",
-                    "message": "There is no such host.",
-                    "allowed": _slugs(candidates),
-                }
-            ]
-        )
-    data["host"] = host.pk
-    if (path := data.pop("pool", None)) is not None:
-        pool = host.pools.filter(path=path).first()
-        if pool is None:
-            allowed = list(host.pools.values_list("path", flat=True))
-            raise FaultyRequest([{"field": "pool", "message": f"{host} has no such pool.", "allowed": allowed}])
-        data["pool"] = pool.pk
+    host, pool = _host_and_pool(request, data)
+    data |= {"host": host.pk, **({"pool": pool.pk} if pool else {})}
     form = plans.plan_form(data, user=request.user)
     refuse_faults(form)
     return form
+
+
+def _host_and_pool(request: Request, data: dict[str, Any]) -> tuple[Host, StoragePool | None]:
+    """Return the user's host and its pool that the body names. Raises FaultyRequest."""
+    candidates = permissions.hosts_visible_to(request.user).filter(runs_on=None, archived_at=None)
+    host, path = candidates.filter(slug=data.get("host")).first(), data.get("pool")
+    if host is None:
+        raise FaultyRequest([{"field": "host", "message": "There is no such host.", "allowed": _slugs(candidates)}])
+    pool = None if path is None else host.pools.filter(path=path).first()
+    if path is not None and pool is None:
+        allowed = list(host.pools.values_list("path", flat=True))
+        raise FaultyRequest([{"field": "pool", "message": f"{host} has no such pool.", "allowed": allowed}])
+    return host, pool
 
 
 def _key_of(queryset: QuerySet[Any], slug: Any, field: str) -> int | None:

@@ -105,13 +105,9 @@ def problems_of(campaign: Campaign) -> dict[str, list[str]]:
     else:
         _check_host(campaign, facts, say)
     _check_sizes(campaign, say)
-    if campaign.personality == Campaign.Personality.SHIPPED:
-        if campaign.engine != Campaign.Engine.FILEBENCH:
-            say("personality", "Only Filebench ships personalities: choose it as the benchmark.")
-        if campaign.scale_percent != 100:
-            say("scale_percent", f"Found {campaign.scale_percent}; the shipped personalities have one size: 100.")
-        if host.is_by_runner:
-            say("personality", f"{host} has a runner, which allows KDB's own texts only.")
+    is_as_shipped = (campaign.engine, campaign.scale_percent, host.is_by_runner) == ("filebench", 100, False)
+    if campaign.personality == Campaign.Personality.SHIPPED and not is_as_shipped:
+        say("personality", "What Filebench ships runs with Filebench, at 100 %, and by no runner.")
     return problems
 
 
@@ -328,12 +324,12 @@ def _check_engine(
         say("engine", _lacks(where, campaign.engine, ways))
     elif campaign.engine == "filebench":
         try:
-            is_new = engines.dialect(version) == "1.5"
+            words = engines.dialect(version)
         except engines.UnknownVersion as error:
             say("engine", str(error))
-        else:
-            if is_new and campaign.personality == "shipped" and "randomfileaccess" in campaign.workloads:
-                say("workloads", "randomfileaccess: Filebench 1.5 ships it in words that only 1.4 understands.")
+            return
+        if (words, campaign.personality) == ("1.5", "shipped") and "randomfileaccess" in campaign.workloads:
+            say("workloads", "Filebench 1.5 ships it in words that only 1.4 understands.")
 
 
 def _check_sizes(campaign: Campaign, say: Say) -> None:

@@ -18,9 +18,7 @@ from typing import Any
 from django.conf import settings
 from django.contrib.auth.models import User
 
-from experiments.laboratory.benchmarks.background import Usage, between
 from experiments.laboratory.transport import ssh
-from experiments.laboratory.transport.remote import Area
 from experiments.models import Campaign, Host, StoragePool
 
 from . import hosts, replication
@@ -30,7 +28,6 @@ WORKLOADS = ("varmail", "fileserver")
 SCALE_PERCENT = 2
 DISK_MIB = 1024
 START_SECONDS = 10
-LOOK_SECONDS = 5  # at what others do, before anything is measured
 _ADDRESS = "127.0.0.1"
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 _PROGRAMS = {"ssh": "openssh-client", "ssh-keygen": "openssh-client", "sshd": "openssh-server", "fio": "fio"}
@@ -161,36 +158,20 @@ def _host(folder: Path, port: int, pool: Path) -> Host:
     return host
 
 
-def disturbances(host: Host, pool: Path) -> list[str]:
-    """Look for LOOK_SECONDS at what others do on this machine: a sentence for each limit of a run that they pass."""
-    assert host.job_id is not None  # its check, which came before
-    with hosts.connect(host) as machine:
-        area = Area(machine, str(pool.resolve()), host.job_id * 100 + 99)  # after the check, and before the first run
-        area.call("begin")
-        try:
-            before = Usage.of(area.call("usage"))
-            time.sleep(LOOK_SECONDS)
-            after = Usage.of(area.call("usage"))
-        finally:
-            area.call("clean")
-    return between(before, after).beyond_limits("this machine")
-
-
 def _finish(host: Host) -> None:
     """Raise HostError where its latest contact or check failed."""
     if error := hosts.wait_for_job(host):
         raise hosts.HostError(error)
 
 
-def plan(host: Host, pool: Path, *, seconds: int, repetitions: int, owner: User | None) -> tuple[Campaign, list[str]]:
-    """Store the smallest version of PAPER and return it with what is left out. Raises CannotShow, CampaignError."""
+def plan(
+    host: Host, pool: Path, *, seconds: int, repetitions: int, owner: User | None
+) -> tuple[Campaign, replication.Replication]:
+    """Store the smallest version of PAPER and return it. Raises CampaignError."""
     case_study, row = replication.published(PAPER), host.pools.get(path=str(pool.resolve()))
     changes: dict[str, Any] = {"run_seconds": seconds, "repetitions": repetitions, "workloads": [*WORKLOADS]}
     changes |= {"engine": Campaign.Engine.FIO, "personality": Campaign.Personality.KDB}
     changes |= {"scale_percent": SCALE_PERCENT, "disk_mib": DISK_MIB}
     campaigns, outline = replication.prepare(host, case_study, row, **changes)
-    if not campaigns:
-        why = "\n".join(outline.left_out)
-        raise CannotShow(f"{pool} cannot be measured: name another folder with --folder, or be root.\n{why}")
-    replication.create(campaigns, user=owner)
-    return campaigns[0], outline.left_out
+    replication.create(campaigns, outline, user=owner)
+    return campaigns[0], outline

@@ -16,14 +16,14 @@ from experiments import permissions
 from experiments.imports import normalise
 from experiments.laboratory.benchmarks import engines
 from experiments.laboratory.targets import disks
-from experiments.models import Campaign, CaseStudy, FileSystem, Host, Hypervisor, StoragePool
+from experiments.models import Campaign, FileSystem, Host, Hypervisor, StoragePool
 from experiments.permissions import User as AnyUser
 from experiments.records import visible
 from kdb.disk_path import SETTINGS
 from kdb.host_storage import BACKENDS
 from kdb.web.form_types import ModelChoiceField, ModelForm, field_of
 
-from . import abilities, checks, control, hosts, replication
+from . import abilities, checks, hosts
 
 BY_RUNNER = ("native", "libvirt", "proxmox")  # drivers that a host with a runner can be asked for
 _LOOKUP_SECONDS = 5  # while somebody waits for the page; a worker asks again
@@ -340,16 +340,9 @@ class CampaignForm(InSections, ModelForm[Campaign]):
     class Meta:
         model = Campaign
         fields = (
-            *("title", "slug", "host", "pool", "driver", "engine", "personality", "host_file_systems"),
-            *(
-                "guest_file_systems",
-                "workloads",
-                "vm_counts",
-                "repetitions",
-                "run_seconds",
-                "cool_down_seconds",
-                "scale_percent",
-            ),
+            *("title", "slug", "host", "pool", "driver", "engine", "personality"),
+            *("host_file_systems", "guest_file_systems", "workloads", "vm_counts", "repetitions", "run_seconds"),
+            *("cool_down_seconds", "scale_percent"),
             *("disk_mib", "vm_ram_mib", "vm_vcpus", "pinned_cpus", "precision_percent", "seed"),
         )
         labels = {
@@ -437,42 +430,6 @@ def filled_in(query: QueryDict) -> dict[str, Any]:
     """Return what an address suggests for a new campaign: a list for a field of several choices."""
     several = {name for name, field in CampaignForm.base_fields.items() if isinstance(field, forms.MultipleChoiceField)}
     return {name: query.getlist(name) if name in several else query[name] for name in query}
-
-
-class ReplicationForm(forms.Form):
-    """A published case study, and the host that shall measure it again."""
-
-    case_study = forms.CharField(max_length=60, widget=forms.HiddenInput)
-    host = ModelChoiceField(Host.objects.none(), to_field_name="slug", label="Host")
-    pool = forms.CharField(
-        max_length=200, required=False, label="Storage pool", help_text="Empty: the first that fits."
-    )
-    short = forms.BooleanField(required=False, label="The short version")
-
-    def __init__(self, *args: Any, user: AnyUser, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        hosts_at_hand = permissions.hosts_visible_to(user).filter(runs_on=None, archived_at=None)
-        field_of(self, "host", ModelChoiceField).queryset = hosts_at_hand
-
-    def clean_case_study(self) -> CaseStudy:
-        try:
-            return replication.published(self.cleaned_data["case_study"])
-        except control.CampaignError as error:
-            raise ValidationError(str(error)) from error
-
-    def clean(self) -> dict[str, Any]:
-        data = super().clean() or self.cleaned_data
-        if data.get("host") and (path := data["pool"]):
-            data["pool"] = data["host"].pools.filter(path=path).first()
-            if data["pool"] is None:
-                raise ValidationError({"pool": f"{data['host']} has no such pool."})
-        return data
-
-    def prepared(self, *, short: bool | None = None) -> tuple[list[Campaign], replication.Replication]:
-        """Return what replication.prepare does of a valid form. short : in place of what was ticked"""
-        data = self.cleaned_data
-        is_short = data["short"] if short is None else short
-        return replication.prepare(data["host"], data["case_study"], data["pool"] or None, short=is_short)
 
 
 class OperatorsForm(forms.Form):

@@ -11,7 +11,7 @@ from experiments.laboratory.targets import disks
 from experiments.models import Campaign, Host
 from kdb.api.bodies import TEXT_AREA, Fields, FormFields, OneOrSeveral
 
-from .forms import CampaignForm, HostForm, NightlyForm, OperatorsForm, ReplicationForm, TopUpForm
+from .forms import CampaignForm, HostForm, NightlyForm, OperatorsForm, TopUpForm
 
 FORMAT = "kdb-campaign-plan/1"
 
@@ -75,20 +75,6 @@ class CampaignFieldsSerializer(PlanSerializer):
 
     host = serializers.CharField(help_text="Slug.")
     pool = serializers.CharField(required=False, help_text="Path; not for attached machines.")
-
-
-class ReplicationFieldsSerializer(FormFields):
-    """A published case study, and the host that shall measure it again."""
-
-    form = ReplicationForm
-    about = {
-        "case_study": "Slug, or that of a publication: its first case study.",
-        "host": "Slug.",
-        "pool": "Path; left out: the first that fits.",
-        "short": "One number of machines, 30 s, two repetitions.",
-    }
-
-    dry_run = serializers.BooleanField(required=False, help_text="Say what would be planned, and store nothing.")
 
 
 class FingerprintSerializer(Fields):

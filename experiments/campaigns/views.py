@@ -14,16 +14,16 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_safe
 
 from experiments import permissions
-from experiments.models import Campaign, CampaignRun, CaseStudy, Host, RunArtifact
+from experiments.models import Campaign, CampaignRun, Host, RunArtifact
 from kdb.accounts.users import user_of
 from kdb.web.addresses import site_of
 from kdb.web.htmx import varies_for_htmx, wants_fragment
 
-from . import checks, control, deletion, drafts, hosts, pages, plans, replication, statements
+from . import checks, control, deletion, drafts, hosts, pages, plans, statements
 from .actions import CAMPAIGN_ACTIONS, HOST_ACTIONS, Action
 from .control import CampaignError
 from .downloads import artifact_response
-from .forms import CampaignForm, HostForm, NightlyForm, ReplicationForm, TopUpForm, filled_in
+from .forms import CampaignForm, HostForm, NightlyForm, TopUpForm, filled_in
 from .hosts import HostError
 
 
@@ -237,34 +237,11 @@ def campaign_new(request: HttpRequest) -> HttpResponse:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @operators_only
-def replicate(request: HttpRequest, slug: str) -> HttpResponse:
-    """Say what a host can measure again of a published case study, and how long that takes; plan it."""
-    fields = request.POST if request.method == "POST" else request.GET
-    case_study = get_object_or_404(CaseStudy.objects.published(), slug=slug)
-    is_asked = "host" in fields
-    form = ReplicationForm({**fields.dict(), "case_study": slug} if is_asked else None, user=request.user)
-    versions = []
-    if form.is_valid():
-        if request.method == "POST":
-            try:
-                campaigns, _ = form.prepared()
-                replication.create(campaigns, user=user_of(request))
-                return redirect("campaign-detail", campaigns[0].slug)
-            except CampaignError as error:
-                form.add_error(None, str(error))
-        versions = [form.prepared(short=short)[1] for short in (True, False)]
-    shown = {"form": form, "case_study": case_study, "versions": versions}
-    return render(request, "experiments/replicate.html", shown, status=422 if form.errors else 200)
-
-
-@require_http_methods(["GET", "HEAD", "POST"])
-@operators_only
 @varies_for_htmx
 def campaign_detail(request: HttpRequest, slug: str) -> HttpResponse:
     """Show the matrix with the state of every run, what is being done, and what may be done about it."""
-    campaigns = permissions.campaigns_visible_to(request.user).select_related(
-        "host", "pool", "owner", "case_study", "replicates"
-    )
+    related = ("host", "pool", "owner", "case_study", "replicates")
+    campaigns = permissions.campaigns_visible_to(request.user).select_related(*related)
     campaign = get_object_or_404(campaigns, slug=slug)
     may_steer, problem, top_up = permissions.may_steer(request.user, campaign), "", TopUpForm()
     if request.method == "POST":

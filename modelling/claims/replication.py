@@ -4,6 +4,7 @@ The campaign's means take the places of the case study's numbers; then both are 
 """
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -11,104 +12,78 @@ from typing import Any
 
 from django.conf import settings
 
-from experiments.campaigns import replication
+from experiments.campaigns.replication import Part, measured_parts
 from experiments.campaigns.runs.figures import throughput
 from experiments.models import Campaign, CaseStudy, Claim, Configuration
 from experiments.records import visible
 from experiments.rules.claim_conditions import CheckError, Throughput, parse_checks
-from kdb.units import convert
+from modelling.models import ClaimVerdict
 
 from . import gather
 from .evaluation import Verdict, evaluate
-from .facts import Number, PublishedFacts, Span, number_span
-from .values import Basis, Reader, Value, span_ratio
+from .facts import Number, PublishedFacts, number_span
+from .values import Basis, Reader, Value
 
-AGREES, DIFFERS, CLOSE = "agrees", "differs", "too close to say"
+VERDICTS = {1: "agrees", -1: "differs", 0: "too close to say"}
+_TAGS = {"agrees": "tag-good", "differs": "tag-bad"}
 _WIDE = 1.96  # standard errors that a span is made for
 
 
 @dataclass(frozen=True)
 class PairLine:
-    """Two configurations, of which the source has the first as the faster one.
+    """Two configurations, of which the source has the first as the faster one, and the ratio of both here.
 
-    ratio : as the source has it, one or two readings; empty: by a list, which tells no ratio
+    there : the ratio in the source; empty: a list orders them
     """
 
     workload: str
     vm_count: int
-    first: str
-    second: str
-    ratio: str
+    first: Configuration
+    second: Configuration
+    there: str
     low: float
     middle: float
     high: float
     verdict: str
 
-
-@dataclass(frozen=True)
-class JudgedClaim:
-    claim: Claim
-    verdict: Verdict
+    @property
+    def tag(self) -> str:
+        return _TAGS.get(self.verdict, "")
 
 
 @dataclass(frozen=True)
 class ReplicationPage:
-    """The page "the paper / here / agrees?" of one campaign and of those that were run with it by other drivers."""
+    """A campaign, and those run with it by other drivers, beside what they measure again."""
 
     campaigns: list[Campaign]
     pairs: list[PairLine]
-    claims: list[JudgedClaim]
-    not_asked: int  # claims that need what was not measured here
+    counts: list[tuple[str, int]]  # pairs by verdict
+    claims: list[tuple[Claim, ClaimVerdict]]  # that the numbers here decide
+    not_asked: int  # claims that they do not
     instead: list[str]  # sentences: what stands in for what
-
-    @property
-    def counts(self) -> list[tuple[str, int]]:
-        verdicts = [line.verdict for line in self.pairs]
-        return [(verdict, verdicts.count(verdict)) for verdict in (AGREES, DIFFERS, CLOSE)]
-
-    @property
-    def claim_counts(self) -> list[tuple[str, int]]:
-        verdicts = [line.verdict.verdict for line in self.claims]
-        return [(verdict, verdicts.count(verdict)) for verdict in dict.fromkeys(sorted(verdicts))]
 
 
 def compare(campaign: Campaign) -> ReplicationPage:
     """Return the comparison of a campaign with the case study that it measures again."""
-    case_study = campaign.replicates
+    case_study, variation = campaign.replicates, settings.KDB_DEFAULT_COEFFICIENT_OF_VARIATION
     assert case_study is not None  # the view looks
-    campaigns = [campaign, *_beside(campaign)]
-    parts = {row: replication.measured_parts(case_study, row.driver) for row in campaigns}
-    there = gather.read_facts(of=case_study.slug).with_spread(settings.KDB_DEFAULT_COEFFICIENT_OF_VARIATION)
-    measured = [pair for row in campaigns for pair in _numbers(row, parts[row])]
-    here = replace(there, numbers=tuple(number for _, number in measured), findings=(), ratios=())
-    here = replace(here, limits=_limits(campaign)).with_spread(settings.KDB_DEFAULT_COEFFICIENT_OF_VARIATION)
-    claims = [*_judged(case_study, here)]
-    configurations = dict.fromkeys(configuration for configuration, _ in measured)
-    return ReplicationPage(
-        campaigns=campaigns,
-        pairs=[*_pairs(list(configurations), there, here)],
-        claims=[line for line in claims if line.verdict.held or line.verdict.failed],
-        not_asked=sum(not (line.verdict.held or line.verdict.failed) for line in claims),
-        instead=[
-            *dict.fromkeys(
-                part.instead
-                for row in campaigns
-                for part in parts[row]
-                if part.configuration in configurations
-                if part.instead
-            )
-        ],
-    )
-
-
-def _beside(campaign: Campaign) -> list[Campaign]:
-    """Return the latest campaign of each other driver that measured the same on this host, by the same protocol."""
     alike = ("replicates", "host", "engine", "personality", "scale_percent", "run_seconds")
     same = Campaign.objects.filter(**{name: getattr(campaign, name) for name in alike}).exclude(driver=campaign.driver)
-    return [*{row.driver: row for row in same.order_by("pk")}.values()]
+    campaigns = [campaign, *{row.driver: row for row in same.order_by("pk")}.values()]  # the latest of each driver
+    measured = [pair for row in campaigns for pair in _numbers(row, measured_parts(case_study, [row.driver])[0])]
+    there = gather.read_facts(of=case_study.slug).with_spread(variation)
+    here = replace(there, numbers=tuple(number for _, number in measured), findings=(), ratios=(), limits={})
+    here = here.with_spread(variation)
+    parts = {part.configuration: part for part, _ in measured}
+    pairs, claims = [*_pairs(list(parts), there, here)], [*_judged(case_study, here)]
+    decided = [(claim, verdict) for claim, verdict in claims if verdict.held or verdict.failed]
+    counts = Counter(line.verdict for line in pairs)
+    instead = dict.fromkeys(part.instead for part in parts.values() if part.instead)
+    summary = [(verdict, counts[verdict]) for verdict in VERDICTS.values()]
+    return ReplicationPage(campaigns, pairs, summary, decided, len(claims) - len(decided), [*instead])
 
 
-def _numbers(campaign: Campaign, parts: Sequence[replication.Part]) -> Iterator[tuple[Configuration, Number]]:
+def _numbers(campaign: Campaign, parts: Sequence[Part]) -> Iterator[tuple[Part, Number]]:
     """Yield the means of the campaign's runs, each with the coordinates of what it was measured again for.
 
     The spread of a single run is that of all cells under one workload: three runs tell little of their own.
@@ -122,13 +97,13 @@ def _numbers(campaign: Campaign, parts: Sequence[replication.Part]) -> Iterator[
         for part in parts:
             if (part.host_fs, part.guest_fs) != (host_fs, guest_fs):
                 continue
-            at = {**gather.place(part.configuration), "workload": workload, "variant": 0, "operation": "mixed"}
-            stands_for = vm_count or (1 if part.configuration.hypervisor else 0)
-            at |= {"block_size": None, "vm_count": stands_for}
+            machines = vm_count or int(not part.configuration.is_native)
+            at = gather.place(part.configuration) | {"workload": workload, "vm_count": machines, "variant": 0}
+            at |= {"operation": "mixed", "block_size": None}
             variance = spreads[workload]
-            span = number_span(sum(logs) / len(logs), variance / len(logs) if variance is not None else None)
-            cell = f"{part.configuration.slug}:{workload}:{stands_for}"
-            yield part.configuration, Number(cell, at, (span,), runs=0 if variance is not None else len(logs))
+            span = number_span(sum(logs) / len(logs), None if variance is None else variance / len(logs))
+            cell = f"{part.configuration.slug}:{workload}:{machines}"
+            yield part, Number(cell, at, (span,), runs=len(logs) if variance is None else 0)
 
 
 def _spread(cells: Sequence[Sequence[float]]) -> float | None:
@@ -142,57 +117,41 @@ def _spread(cells: Sequence[Sequence[float]]) -> float | None:
     return squares / freedom * float(stdtrit(freedom, 0.975) / _WIDE) ** 2
 
 
-def _limits(campaign: Campaign) -> dict[str, dict[str, float]]:
-    """Return what the pool can do at most, where the host's check measured it."""
-    known = campaign.host.facts.get("limits", {}).get(str(campaign.pool), {})
-    least = min(filter(None, (known.get("read"), known.get("write"))), default=None)
-    assert campaign.replicates is not None
-    return {campaign.replicates.slug: {"disk": convert(least, "MB/s", gather.UNIT)}} if least else {}
-
-
-def _judged(case_study: CaseStudy, here: PublishedFacts) -> Iterator[JudgedClaim]:
+def _judged(case_study: CaseStudy, here: PublishedFacts) -> Iterator[tuple[Claim, ClaimVerdict]]:
     """Yield each claim about the case study, asked of what was measured here as of anybody else."""
-    claims = visible.claims().filter(case_studies=case_study).select_related("publication").order_by("pk")
-    for claim in claims:
+    for claim in visible.claims().filter(case_studies=case_study).select_related("publication").order_by("pk"):
         try:
-            verdict = evaluate(parse_checks(claim.checks).others, here, is_open=True)
+            judged = evaluate(parse_checks(claim.checks).others, here, is_open=True)
         except CheckError as error:
-            verdict = Verdict("untestable", str(error))
-        yield JudgedClaim(claim, verdict)
+            judged = Verdict("untestable", str(error))
+        names = ("verdict", "reason", "held", "failed", "undecided")
+        yield claim, ClaimVerdict(**{name: getattr(judged, name) for name in names})
 
 
-def _pairs(configurations: Sequence[Configuration], there: PublishedFacts, here: PublishedFacts) -> Iterator[PairLine]:
-    places = sorted({(number.at["workload"], number.at["vm_count"]) for number in here.numbers})
-    for workload, vm_count in places:
+def _pairs(rows: Sequence[Configuration], there: PublishedFacts, here: PublishedFacts) -> Iterator[PairLine]:
+    for workload, vm_count in sorted({(number.at["workload"], number.at["vm_count"]) for number in here.numbers}):
         where = {"workload": workload, "vm_count": vm_count}
-        for first, second in combinations(configurations, 2):
+        for first, second in combinations(rows, 2):
+            theirs, ours = _ratio(there, first, second, where), _ratio(here, first, second, where)
+            is_listed = theirs is not None and Basis.LISTED in theirs.bases
+            if theirs is None or ours is None or (is_listed and not _order(theirs)):
+                continue
             if vm_count and first.is_native and second.is_native:
                 continue  # stands at no machine
-            theirs, ours = (_ratio(facts, first, second, where) for facts in (there, here))
-            if theirs is None or ours is None or (Basis.LISTED in theirs.bases and not _order(theirs)):
-                continue
-            if theirs.readings[0].low * theirs.readings[0].high < 1:
-                first, second = second, first
-                theirs, ours = _inverse(theirs), _inverse(ours)
-            span = ours.readings[0]
-            product = _order(theirs) * _order(ours)
-            yield PairLine(
-                **where,
-                first=str(first),
-                second=str(second),
-                ratio="" if Basis.LISTED in theirs.bases else _words(theirs),
-                low=span.low,
-                middle=math.sqrt(span.low * span.high),
-                high=span.high,
-                verdict=AGREES if product > 0 else DIFFERS if product < 0 else CLOSE,
-            )
+            low, high = ours.readings[0]
+            ratios = [math.sqrt(span.low * span.high) for span in theirs.readings]
+            verdict = VERDICTS[_order(theirs) * _order(ours)]
+            if ratios[0] < 1:
+                first, second, low, high = second, first, 1 / high, 1 / low
+                ratios = [1 / ratio if ratio else math.inf for ratio in ratios]
+            words = "" if is_listed else " or ".join(dict.fromkeys(f"{ratio:.3g}×" for ratio in ratios))
+            yield PairLine(workload, vm_count, first, second, words, low, math.sqrt(low * high), high, verdict)
 
 
 def _ratio(facts: PublishedFacts, first: Configuration, second: Configuration, where: dict[str, Any]) -> Value | None:
     """Return the ratio of two configurations: of numbers, else as lists order them; None where there is none."""
-    upper, lower = (
-        {name: at[name] for name in ("hypervisor", "guest_fs", "host_fs")} for at in map(gather.place, (first, second))
-    )
+    places = [gather.place(row) for row in (first, second)]
+    upper, lower = ({name: at[name] for name in ("hypervisor", "guest_fs", "host_fs")} for at in places)
     if upper == lower:
         return None
     ratios = Reader(facts, is_open=True).divided(Throughput(upper), Throughput(lower), where)
@@ -202,12 +161,3 @@ def _ratio(facts: PublishedFacts, first: Configuration, second: Configuration, w
 def _order(ratio: Value) -> int:
     """Return 1 where every reading is above 1, -1 where every one is below, else 0."""
     return all(span.low > 1 for span in ratio.readings) - all(span.high < 1 for span in ratio.readings)
-
-
-def _inverse(ratio: Value) -> Value:
-    return replace(ratio, readings=tuple(span_ratio(Span(1, 1), span) for span in ratio.readings))
-
-
-def _words(ratio: Value) -> str:
-    middles = dict.fromkeys(f"{math.sqrt(span.low * span.high):.3g}" for span in ratio.readings)
-    return " or ".join(middles)

@@ -93,9 +93,7 @@ def replication_page(request: HttpRequest, slug: str) -> HttpResponse:
     """Show a campaign that measures a case study again beside it: each pair and each claim, and whether they agree."""
     campaigns = permissions.campaigns_visible_to(request.user).filter(replicates__isnull=False)
     campaign = get_object_or_404(campaigns.select_related("host", "pool", "replicates", "case_study"), slug=slug)
-    may_file = permissions.may_steer(request.user, campaign) and campaign.case_study is None
-    context = {"campaign": campaign, "page": replication.compare(campaign), "may_file": may_file}
-    return render(request, "modelling/replication.html", context)
+    return render(request, "modelling/replication.html", {"campaign": campaign, "page": replication.compare(campaign)})
 
 
 @require_safe

@@ -78,26 +78,20 @@ def watch(client: Client, options: argparse.Namespace) -> int:
 
 def replicate(client: Client, options: argparse.Namespace) -> int:
     """Plan a paper's matrix on a host, run it, and file it; the page that compares both is said at the end."""
-    body = {"case_study": options.paper, "host": options.host, "short": options.short}
-    body |= {"pool": options.pool} if options.pool else {}
-    plan = client.post("campaigns/replicate/", {**body, "dry_run": True})
+    body = {name: getattr(options, name) for name in ("case_study", "host", "pool", "short", "dry_run")}
+    plan = client.post("campaigns/replicate/", body)
     _show(plan, _replication_text, options.json)
-    if options.dry_run or not plan["campaigns"]:
+    if options.dry_run:
         return 0 if plan["campaigns"] else 1
-    if not options.yes:
-        show("Run it? [y/N] ", end="")
-        if sys.stdin.readline().strip().lower() not in ("y", "yes"):
-            return 1
-    slugs = [campaign["slug"] for campaign in client.post("campaigns/replicate/", body)["campaigns"]]
-    for slug in slugs:
+    for slug in plan["campaigns"]:
         client.post(f"campaigns/{slug}/start/", {})
     ends = {"finished": 0, "cancelled": 1}
-    code = max(_until(partial(client.campaign, slug), _campaign_text, ends.__getitem__, options) for slug in slugs)
-    if code == 0:
-        drafts = [client.post(f"campaigns/{slug}/draft/", {})["case_study"] for slug in slugs]
-        show(f"draft: {', '.join(drafts)}")
-    show(f"{client.configuration.url}/laboratory/campaigns/{slugs[-1]}/replication/")
-    return code
+    for slug in plan["campaigns"]:
+        if code := _until(partial(client.campaign, slug), _campaign_text, ends.get, options):
+            return code
+        show(f"draft: {client.post(f'campaigns/{slug}/draft/', {})['case_study']}")
+    show(f"{client.configuration.url}/laboratory/campaigns/{plan['campaigns'][-1]}/replication/")
+    return 0
 
 
 def _watch_import(client: Client, number: int, options: argparse.Namespace) -> int:
@@ -168,15 +162,9 @@ def _campaign_text(campaign: Any) -> str:
 
 
 def _replication_text(plan: Any) -> str:
-    lines = [f"{plan['case_study']} again:" if plan["campaigns"] else f"Nothing of {plan['case_study']} can be done."]
-    for campaign in plan["campaigns"]:
-        names = ("guest_file_systems", "host_file_systems", "workloads", "vm_counts")
-        matrix = " x ".join(",".join(map(str, campaign[name])) for name in names if campaign[name])
-        minutes = -(-campaign["seconds"] // 60)
-        lines.append(f"  {campaign['driver']}: {matrix}: {campaign['runs']} runs, about {minutes} min")
-    for title, name in (("It cannot do:", "left_out"), ("Otherwise than there:", "differences")):
-        lines += [title, *(f"  {sentence}" for sentence in plan[name])] if plan[name] else []
-    return "\n".join(map(printable, lines))
+    lines = [f"{plan['case_study']} again: about {-(-plan['seconds'] // 60)} minutes", *plan["plans"]]
+    lines += [f"cannot be done: {sentence}" for sentence in plan["left_out"]]
+    return "\n".join(map(printable, [*lines, *(f"otherwise than there: {text}" for text in plan["differences"])]))
 
 
 def _cell(value: Any) -> str:
@@ -234,12 +222,11 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("name", help="slug of a campaign, number of an import, workload of a question")
     command.set_defaults(run=watch)
     command = commands.add_parser("replicate", parents=[every, repeated], help="a paper's matrix again, on a host")
-    command.add_argument("paper", help="p0 to p4, or the slug of any published case study")
+    command.add_argument("case_study", metavar="paper", help="p0 to p4, or the slug of any published case study")
     command.add_argument("--host", required=True, help="its short name")
     command.add_argument("--pool", help="path of a storage pool of the host; else the first that fits")
     command.add_argument("--short", action="store_true", help="one number of machines, 30 s, two repetitions")
     command.add_argument("--dry-run", action="store_true", help="say what would be done, and how long it takes")
-    command.add_argument("--yes", action="store_true", help="do not ask")
     command.set_defaults(run=replicate)
     command = commands.add_parser("runner", parents=[every], help="do on this host what a server asks, as you allow")
     runner.add_arguments(command)
