@@ -172,6 +172,8 @@ class Scripted(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(content)
 
+    do_POST = do_GET  # noqa: N815 - as the library calls it
+
     def log_message(self, *arguments: Any) -> None:
         pass
 

@@ -75,9 +75,8 @@ def _ways(row: Configuration, rows: Sequence[Configuration]) -> Iterator[Part]:
         instead = "" if host_fs else f"Native {likely}: the source does not say on which file system it was native."
         if host_fs or likely:
             yield Part(row, Host.Driver.NATIVE, host_fs or likely, "", instead)
-    elif guest_fs and host_fs:
-        if row.hypervisor.slug in _DRIVERS:
-            yield Part(row, _DRIVERS[row.hypervisor.slug], host_fs, guest_fs)
+    elif guest_fs and host_fs and row.hypervisor.slug in _DRIVERS:
+        yield Part(row, _DRIVERS[row.hypervisor.slug], host_fs, guest_fs)
         if row.hypervisor.slug == "proxmox" and "kvm" not in hypervisors:
             instead = "KVM under libvirt in place of Proxmox VE, which runs its machines by KVM."
             yield Part(row, Host.Driver.LIBVIRT, host_fs, guest_fs, instead)

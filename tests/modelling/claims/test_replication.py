@@ -87,6 +87,6 @@ def test_the_page_is_for_who_sees_the_campaign_and_leads_to_the_draft(client, ca
     assert client.get(address).status_code == 404
     client.force_login(make_user("administrators"))
     page = client.get(address).content.decode()
-    assert "2 agrees, 1 differs, 2 too close to say (5 pairs" in " ".join(page.split())
+    assert "Agrees: 2. Differs: 1. Too close to say: 2. (5 pairs" in " ".join(page.split())
     assert "P3-C06" in page
     assert address in client.get(f"/laboratory/campaigns/{campaign.slug}/").content.decode()
