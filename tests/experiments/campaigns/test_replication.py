@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 
 from experiments.campaigns import control, replication
-from experiments.models import Campaign, StoragePool
+from experiments.models import Campaign
 from tests.factories import make_host, make_user
 
 pytestmark = pytest.mark.usefixtures("published_evidence")
@@ -81,8 +81,7 @@ def test_nothing_published_of_that_name():
 @pytest.mark.sqlite
 def test_the_api_plans_it_for_who_may_use_the_host():
     owner, other = make_user("operators"), make_user("operators")
-    host = make_host("lab", registered_by=owner)
-    StoragePool.objects.create(host=host, path="/srv/other")
+    make_host("lab", registered_by=owner, pools=("/srv/pool", "/srv/other"))
     client, stranger = Client(), Client()
     client.force_login(owner)
     stranger.force_login(other)
