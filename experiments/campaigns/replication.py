@@ -198,6 +198,7 @@ def _differences(campaign: Campaign, parts: Sequence[Part]) -> Iterator[str]:
     is_fio = campaign.engine == Campaign.Engine.FIO
     texts = "fio with KDB's jobs" if is_fio else "The personalities of this Filebench"
     yield f"{texts}, {campaign.run_seconds} s, {campaign.repetitions} repetitions, caches dropped once files are made."
-    yield f"There: {study.run_seconds or 'not stated'} s, {study.repetitions or 'not stated'} repetitions."
+    protocol = ((study.run_seconds, "s"), (study.repetitions, "repetitions"))
+    yield f"There: {', '.join(f'{value} {unit}' for value, unit in protocol if value) or 'not stated'}."
     if guest_fs != [""] and campaign.host.facts.get("accelerator") == "qemu":
         yield "Guests run by software emulation, which is no KVM."
