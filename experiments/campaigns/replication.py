@@ -17,14 +17,16 @@ from experiments.models import Campaign, CaseStudy, Configuration, Host, Storage
 from experiments.records import references
 from kdb.pairs import pair_key
 
-from . import checks, control
+from . import abilities, checks, control
 
 SHORT_SECONDS, SHORT_REPETITIONS = 30, 2
 DISK_MIB = 4096  # room for the largest of the papers' sets, twice over
 _DRIVERS = {"kvm": Host.Driver.LIBVIRT, "proxmox": Host.Driver.PROXMOX, "xen": Host.Driver.XEN}
 # What a plan lists, with the fields whose problems one item can cause.
-_LISTS = {name: (name,) for name in ("host_file_systems", "guest_file_systems", "workloads")}
-_LISTS["vm_counts"] = ("vm_counts", "vm_ram_mib", "disk_mib")
+_LISTS: dict[str, tuple[str, ...]] = {
+    **{name: (name,) for name in ("host_file_systems", "guest_file_systems", "workloads")},
+    "vm_counts": ("vm_counts", "vm_ram_mib", "disk_mib"),
+}
 
 
 @dataclass(frozen=True)
@@ -71,7 +73,7 @@ def _ways(row: Configuration, rows: Sequence[Configuration]) -> Iterator[Part]:
     host_fs = row.host_fs.slug if row.host_fs else row.backend
     hypervisors = {other.hypervisor.slug if other.hypervisor else "" for other in rows}
     if row.hypervisor is None:
-        likely = min({other.host_fs.slug for other in rows if other.host_fs} & checks.MAKES.keys(), default="")
+        likely = min({other.host_fs.slug for other in rows if other.host_fs} & abilities.MAKES.keys(), default="")
         instead = "" if host_fs else f"Native {likely}: the source does not say on which file system it was native."
         if host_fs or likely:
             yield Part(row, Host.Driver.NATIVE, host_fs or likely, "", instead)
@@ -101,7 +103,7 @@ def prepare(
         reason = f"{host} is registered for {', '.join(host.drivers) or 'no driver'}."
         reason = reason if drives else f"KDB makes no machines of {row.hypervisor}."
         left_out.setdefault(reason, []).append(str(row))
-    campaigns, differences, plans, seconds = [], [], [], 0
+    campaigns, differences, plans, seconds = [], list[str](), [], 0
     for driver in dict.fromkeys(part.driver for part in parts):
         chosen = [part for part in parts if part.driver == driver]
         campaign = _campaign(host, case_study, chosen, pool)
@@ -120,7 +122,7 @@ def prepare(
         matrix = [", ".join(map(str, getattr(campaign, name))) for name in _LISTS if getattr(campaign, name)]
         plans.append(f"{driver}: {' × '.join(matrix)}: {estimate.runs} runs")
         seconds += estimate.seconds
-    sentences = [f"{', '.join(dict.fromkeys(what))}: {reason}" for reason, what in left_out.items()]
+    sentences = [f"{'; '.join(dict.fromkeys(what))}: {reason}" for reason, what in left_out.items()]
     slugs = [campaign.slug for campaign in campaigns]
     return campaigns, Replication(case_study.slug, slugs, plans, seconds, sentences, [*dict.fromkeys(differences)])
 
@@ -199,6 +201,7 @@ def _differences(campaign: Campaign, parts: Sequence[Part]) -> Iterator[str]:
     texts = "fio with KDB's jobs" if is_fio else "The personalities of this Filebench"
     yield f"{texts}, {campaign.run_seconds} s, {campaign.repetitions} repetitions, caches dropped once files are made."
     protocol = ((study.run_seconds, "s"), (study.repetitions, "repetitions"))
-    yield f"There: {', '.join(f'{value} {unit}' for value, unit in protocol if value) or 'not stated'}."
+    stated = ", ".join(f"{value} {unit}" for value, unit in protocol if value)
+    yield f"The protocol of the source: {stated or 'not stated'}."
     if guest_fs != [""] and campaign.host.facts.get("accelerator") == "qemu":
         yield "Guests run by software emulation, which is no KVM."

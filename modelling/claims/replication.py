@@ -14,7 +14,7 @@ from django.conf import settings
 
 from experiments.campaigns.replication import Part, measured_parts
 from experiments.campaigns.runs.figures import throughput
-from experiments.models import Campaign, CaseStudy, Claim, Configuration
+from experiments.models import Campaign, CampaignRun, CaseStudy, Claim, Configuration
 from experiments.records import visible
 from experiments.rules.claim_conditions import CheckError, Throughput, parse_checks
 from modelling.models import ClaimVerdict
@@ -60,7 +60,7 @@ class ReplicationPage:
     counts: list[tuple[str, int]]  # pairs by verdict
     claims: list[tuple[Claim, ClaimVerdict]]  # that the numbers here decide
     not_asked: int  # claims that they do not
-    instead: list[str]  # sentences: what stands in for what
+    notes: list[str]  # sentences: what stands in for what, and what disturbed the runs
 
 
 def compare(campaign: Campaign) -> ReplicationPage:
@@ -78,9 +78,11 @@ def compare(campaign: Campaign) -> ReplicationPage:
     pairs, claims = [*_pairs(list(parts), there, here)], [*_judged(case_study, here)]
     decided = [(claim, verdict) for claim, verdict in claims if verdict.held or verdict.failed]
     counts = Counter(line.verdict for line in pairs)
-    instead = dict.fromkeys(part.instead for part in parts.values() if part.instead)
+    notes = [*dict.fromkeys(part.instead for part in parts.values() if part.instead)]
+    disturbed = CampaignRun.objects.counting().filter(campaign__in=campaigns).exclude(disturbed="").count()
+    notes += [f"Other programs disturbed {disturbed} of its runs."] if disturbed else []
     summary = [(verdict, counts[verdict]) for verdict in VERDICTS.values()]
-    return ReplicationPage(campaigns, pairs, summary, decided, len(claims) - len(decided), [*instead])
+    return ReplicationPage(campaigns, pairs, summary, decided, len(claims) - len(decided), notes)
 
 
 def _numbers(campaign: Campaign, parts: Sequence[Part]) -> Iterator[tuple[Part, Number]]:

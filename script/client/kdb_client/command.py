@@ -162,7 +162,8 @@ def _campaign_text(campaign: Any) -> str:
 
 
 def _replication_text(plan: Any) -> str:
-    lines = [f"{plan['case_study']} again: about {-(-plan['seconds'] // 60)} minutes", *plan["plans"]]
+    minutes = f"about {-(-plan['seconds'] // 60)} minutes" if plan["plans"] else "nothing of it can be done there"
+    lines = [f"{plan['case_study']} again: {minutes}", *plan["plans"]]
     lines += [f"cannot be done: {sentence}" for sentence in plan["left_out"]]
     return "\n".join(map(printable, [*lines, *(f"otherwise than there: {text}" for text in plan["differences"])]))
 

@@ -70,7 +70,7 @@ def test_machines_that_the_host_has_no_memory_for_are_left_out():
     campaigns, outline = outline_of("p4", make_host("lab"))
     machines = next(campaign for campaign in campaigns if campaign.driver == "libvirt")
     assert machines.vm_counts == [1]  # of 8 GiB each, on a host with 16
-    assert any(sentence.startswith(("2 machines", "2 machines, 3 machines")) for sentence in outline.left_out)
+    assert any(sentence.startswith("2 machines") for sentence in outline.left_out)
 
 
 def test_nothing_published_of_that_name():

@@ -48,7 +48,7 @@ def test_each_order_of_the_paper_is_agreed_with_or_not_or_not_decided(campaign):
     assert mail.middle == pytest.approx(2.006, abs=0.001)  # geometric means, by hand
     assert mail.low < mail.middle < mail.high
     assert mail.there == ""  # p3 prints lists, not numbers
-    assert page.instead[0] == "Native btrfs in place of btrfs-on-btrfs, so without what the pair does."
+    assert page.notes[0] == "Native btrfs in place of btrfs-on-btrfs, so without what the pair does."
 
 
 def test_claims_are_asked_of_the_numbers_here(campaign):
@@ -76,7 +76,7 @@ def test_a_number_that_a_paper_prints_stands_beside_the_ratio_here():
     }
     best, worst = "Proxmox VE, Btrfs on ext4", "Proxmox VE, ext4 on ext4"
     assert mail[best, worst] == ("1.3×", pytest.approx(1 / 3))  # 3.9 / 3.0 MiB/s there
-    assert page.instead == ["KVM under libvirt in place of Proxmox VE, which runs its machines by KVM."]
+    assert page.notes == ["KVM under libvirt in place of Proxmox VE, which runs its machines by KVM."]
 
 
 @pytest.mark.sqlite
@@ -87,6 +87,6 @@ def test_the_page_is_for_who_sees_the_campaign_and_leads_to_the_draft(client, ca
     assert client.get(address).status_code == 404
     client.force_login(make_user("administrators"))
     page = client.get(address).content.decode()
-    assert "Agrees: 2. Differs: 1. Too close to say: 2. (5 pairs" in " ".join(page.split())
+    assert "Agrees: 2, Differs: 1, Too close to say: 2" in " ".join(page.split())
     assert "P3-C06" in page
     assert address in client.get(f"/laboratory/campaigns/{campaign.slug}/").content.decode()
