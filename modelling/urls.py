@@ -58,6 +58,7 @@ urlpatterns = [
     path("claims/", claim_views.claim_papers, name="claim-papers"),
     path("claims/<slug:slug>/", claim_views.claims_of_paper, name="claims-of-paper"),
     path("claims/<slug:slug>/<slug:code>/", claim_views.claim_detail, name="claim-detail"),
+    path("laboratory/campaigns/<slug:slug>/replication/", claim_views.replication_page, name="replication"),
     path("guides/", guide_views.guide_list, name="guides"),
     path("guides/<slug:slug>/", guide_views.guide_detail, name="guide"),
     path("guidance/", guidance_views.guidance_list, name="guidance"),

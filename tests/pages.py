@@ -72,6 +72,7 @@ PRIVATE = [
     "/laboratory/campaigns/",
     "/laboratory/campaigns/new/",
     "/laboratory/campaigns/night/",
+    "/laboratory/campaigns/night/replication/",
     "/laboratory/campaigns/night/runs/1/",
     "/laboratory/campaigns/night/remove/",
     "/placement/",

@@ -172,6 +172,8 @@ class Scripted(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(content)
 
+    do_POST = do_GET  # noqa: N815 - as the library calls it
+
     def log_message(self, *arguments: Any) -> None:
         pass
 
@@ -315,6 +317,23 @@ def test_a_campaign_is_watched_until_it_ends(scripted, monkeypatch, capsys):
     assert capsys.readouterr().out.splitlines() == ["campaign c: running", "campaign c: finished"]
 
 
+def test_a_paper_is_planned_run_and_filed_and_its_page_named(scripted, monkeypatch, capsys):
+    monkeypatch.setattr(time, "sleep", lambda seconds: None)
+    plan = {"case_study": "p3-cs1", "campaigns": ["again"], "plans": ["native: ext4 × varmail: 2 runs"], "seconds": 61}
+    plan |= {"left_out": ["KVM, XFS on Btrfs: lab is registered for native."], "differences": []}
+    running = {"slug": "again", "state": "running", "state_reason": ""}
+    answers = [plan, running, running, running | {"state": "finished"}, {"case_study": "again", "import_id": 1}]
+    client = scripted(*[(200, {}, answer) for answer in answers])
+    monkeypatch.setenv("KDB_URL", client.configuration.url)
+    assert main(["replicate", "p3", "--host", "lab", "--short"]) == 0
+    printed = capsys.readouterr().out.splitlines()
+    assert printed[0] == "p3-cs1 again: about 2 minutes"
+    assert "cannot be done: KVM, XFS on Btrfs: lab is registered for native." in printed
+    assert printed[-2:] == ["draft: again", f"{client.configuration.url}/laboratory/campaigns/again/replication/"]
+    asked = [asked.path.removeprefix("/api/v1/campaigns/") for asked in Scripted.asked]
+    assert asked == ["replicate/", "again/start/", "again/", "again/", "again/draft/"]
+
+
 # The token
 
 
@@ -353,6 +372,6 @@ def test_every_command_that_the_documentation_shows_is_one():
     from kdb_client.command import _parser
 
     commands = re.findall(r"^kdb (.*)$", Path(ROOT / "docs" / "client.md").read_text(), re.M)
-    assert len(commands) == 10
+    assert len(commands) == 11
     for words in commands:
         _parser().parse_args(words.split())

@@ -115,7 +115,10 @@ def test_every_page_answers(client, published_evidence):
     draft = make_case_study("my-lab", owner=user)
     make_measurement(case_study=draft)
     batch = make_import(draft, uploaded_by=user)
-    campaign = control.create(make_campaign(make_host("lab-1", registered_by=user), slug="night"), user=user)
+    study = visible.case_studies().get(slug="p3-cs1")
+    campaign = control.create(
+        make_campaign(make_host("lab-1", registered_by=user), slug="night", replicates=study), user=user
+    )
     control.start(campaign)
     shown(campaign.host)
     make_machine(campaign.host, pk=1)

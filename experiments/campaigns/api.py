@@ -28,7 +28,7 @@ from kdb.api.errors import refuse_faults
 from kdb.api.faults import FaultyRequest
 from kdb.api.shapes import shape_of
 
-from . import checks, control, deletion, drafts, hosts, plans
+from . import checks, control, deletion, drafts, hosts, plans, replication
 from .actions import CAMPAIGN_ACTIONS, HOST_ACTIONS, Action
 from .downloads import artifact_response
 from .flagged import flagged_cells
@@ -264,6 +264,7 @@ class CampaignSerializer(ReadSerializer):
     pool = serializers.CharField(source="pool.path", default=None, allow_null=True, read_only=True)
     owner = serializers.CharField(source="owner.username", default=None, allow_null=True, read_only=True)
     case_study = Slug("case_study.slug", allow_null=True)
+    replicates = Slug("replicates.slug", allow_null=True)
     host_file_systems = serializers.ListField(child=serializers.CharField(), read_only=True)
     guest_file_systems = serializers.ListField(child=serializers.CharField(), read_only=True)
     workloads = serializers.ListField(child=serializers.CharField(), read_only=True)
@@ -275,9 +276,9 @@ class CampaignSerializer(ReadSerializer):
     class Meta:
         model = Campaign
         fields = (
-            *("slug", "title", "state", "state_reason", "look_at", "host", "pool", "driver", "engine"),
-            *("host_file_systems", "guest_file_systems", "workloads", "vm_counts", "repetitions", "run_seconds"),
-            *("cool_down_seconds", "scale_percent", "disk_mib", "vm_ram_mib", "vm_vcpus", "pinned_cpus"),
+            *("slug", "title", "state", "state_reason", "look_at", "host", "pool", "driver", "engine", "personality"),
+            *("replicates", "host_file_systems", "guest_file_systems", "workloads", "vm_counts", "repetitions"),
+            *("run_seconds", "cool_down_seconds", "scale_percent", "disk_mib", "vm_ram_mib", "vm_vcpus", "pinned_cpus"),
             *("precision_percent", "seed", "follows_protocol"),
             *("nightly_at", "nightly_minutes", "nightly_skipped"),
             *("owner", "case_study", "created_at", "archived_at", "is_untried", "calibrations"),
@@ -349,6 +350,16 @@ class RunSerializer(ReadSerializer):
         return disks.parse_combination(run.disk)
 
 
+class ReplicationFieldsSerializer(Fields):
+    """A published case study, and the host that shall measure it again."""
+
+    case_study = serializers.CharField(help_text="Slug, or that of a publication: its first case study.")
+    host = serializers.CharField(help_text="Slug.")
+    pool = serializers.CharField(required=False, help_text="Path; left out: the first that fits.")
+    short = serializers.BooleanField(required=False, help_text="One number of machines, 30 s, two repetitions.")
+    dry_run = serializers.BooleanField(required=False, help_text="Say what would be planned, and store nothing.")
+
+
 class FiledSerializer(Fields):
     case_study = serializers.CharField()
     import_id = serializers.IntegerField(help_text="The import that files its figures.")
@@ -362,7 +373,7 @@ class CampaignViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, Operator
     """Matrices of benchmark runs."""
 
     serializer_class = CampaignSerializer
-    queryset = Campaign.objects.select_related("host", "pool", "owner", "case_study")
+    queryset = Campaign.objects.select_related("host", "pool", "owner", "case_study", "replicates")
 
     @extend_schema(
         operation_id="campaigns_create",
@@ -387,6 +398,23 @@ class CampaignViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, Operator
     def estimate(self, request: Request) -> Response:
         """Return the time, the space and every step of a plan: a dry run, which stores nothing."""
         return Response(shape_of(checks.Estimate)(checks.estimate(_campaign_form(request).instance)).data)
+
+    @extend_schema(
+        operation_id="campaigns_replicate",
+        tags=[CAMPAIGNS],
+        request=ReplicationFieldsSerializer,
+        responses=dict.fromkeys((200, 201), shape_of(replication.Replication)),
+    )
+    @action(detail=False, methods=["post"])
+    def replicate(self, request: Request) -> Response:
+        """Plan a published case study's matrix on a host, and say what cannot be done there, and why."""
+        data = fields_of(request, ReplicationFieldsSerializer)
+        host, pool = _host_and_pool(request, data)
+        case_study = _or_conflict(replication.published, data.get("case_study", ""))
+        campaigns, outline = replication.prepare(host, case_study, pool, short=data.get("short", False))
+        if is_made := not data.get("dry_run"):
+            _or_conflict(replication.create, campaigns, outline, user=user_of(request))
+        return Response(shape_of(replication.Replication)(outline).data, status=201 if is_made else 200)
 
     @extend_schema(operation_id="campaigns_draft", tags=[CAMPAIGNS], request=None, responses={201: FiledSerializer})
     @action(detail=True, methods=["post"])
@@ -493,28 +521,24 @@ def _campaign_form(request: Request) -> CampaignForm:
         raise FaultyRequest(
             [{"field": "format", "message": f"{format_given!r:.60} is no format.", "allowed": [FORMAT]}]
         )
-    candidates = permissions.hosts_visible_to(request.user).filter(runs_on=None, archived_at=None)
-    host = candidates.filter(slug=data.get("host")).first()
-    if host is None:
-        raise FaultyRequest(
-            [
-                {
-                    "field": "host",
-                    "message": "There is no such host.",
-                    "allowed": _slugs(candidates),
-                }
-            ]
-        )
-    data["host"] = host.pk
-    if (path := data.pop("pool", None)) is not None:
-        pool = host.pools.filter(path=path).first()
-        if pool is None:
-            allowed = list(host.pools.values_list("path", flat=True))
-            raise FaultyRequest([{"field": "pool", "message": f"{host} has no such pool.", "allowed": allowed}])
-        data["pool"] = pool.pk
+    host, pool = _host_and_pool(request, data)
+    data |= {"host": host.pk, **({"pool": pool.pk} if pool else {})}
     form = plans.plan_form(data, user=request.user)
     refuse_faults(form)
     return form
+
+
+def _host_and_pool(request: Request, data: dict[str, Any]) -> tuple[Host, StoragePool | None]:
+    """Return the user's host and its pool that the body names. Raises FaultyRequest."""
+    candidates = permissions.hosts_visible_to(request.user).filter(runs_on=None, archived_at=None)
+    host, path = candidates.filter(slug=data.get("host")).first(), data.get("pool")
+    if host is None:
+        raise FaultyRequest([{"field": "host", "message": "There is no such host.", "allowed": _slugs(candidates)}])
+    pool = None if path is None else host.pools.filter(path=path).first()
+    if path is not None and pool is None:
+        allowed = list(host.pools.values_list("path", flat=True))
+        raise FaultyRequest([{"field": "pool", "message": f"{host} has no such pool.", "allowed": allowed}])
+    return host, pool
 
 
 def _key_of(queryset: QuerySet[Any], slug: Any, field: str) -> int | None:

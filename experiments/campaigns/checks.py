@@ -22,7 +22,7 @@ _INTO_IMAGE = {
     for name in host_checks.NEEDED_INSIDE
 }
 _INTO_IMAGE["filebench"] = "manage.py build_filebench, and build_guest_image or add_guest_image with --filebench"
-_SPARE_RAM_MIB = 512  # of a host, beside its guests
+SPARE_RAM_MIB = 512  # of a host, beside its guests
 _PROGRAMS = {"libvirt": ("losetup", "virsh"), "xen": ("losetup", "qemu-img")}  # that drivers cannot do without
 
 
@@ -105,6 +105,9 @@ def problems_of(campaign: Campaign) -> dict[str, list[str]]:
     else:
         _check_host(campaign, facts, say)
     _check_sizes(campaign, say)
+    is_as_shipped = (campaign.engine, campaign.scale_percent, host.is_by_runner) == ("filebench", 100, False)
+    if campaign.personality == Campaign.Personality.SHIPPED and not is_as_shipped:
+        say("personality", "What Filebench ships runs with Filebench, at 100 %, and by no runner.")
     return problems
 
 
@@ -179,7 +182,7 @@ def _check_machines(campaign: Campaign, facts: HostFacts, say: Say) -> None:
     host, cores = campaign.host, facts.get("cores", 0)
     if cores and campaign.vm_vcpus > cores:
         say("vm_vcpus", f"Found {campaign.vm_vcpus}; {host} has {cores} CPUs, so 1 to {cores} are allowed.")
-    most, there = max(campaign.vm_counts, default=1), facts["ram_mib"] - _SPARE_RAM_MIB
+    most, there = max(campaign.vm_counts, default=1), facts["ram_mib"] - SPARE_RAM_MIB
     if most * campaign.vm_ram_mib > there:
         say(
             "vm_ram_mib",
@@ -325,9 +328,12 @@ def _check_engine(
         say("engine", _lacks(where, campaign.engine, ways))
     elif campaign.engine == "filebench":
         try:
-            engines.dialect(version)
+            words = engines.dialect(version)
         except engines.UnknownVersion as error:
             say("engine", str(error))
+            return
+        if (words, campaign.personality) == ("1.5", "shipped") and "randomfileaccess" in campaign.workloads:
+            say("workloads", "Filebench 1.5 ships it in words that only 1.4 understands.")
 
 
 def _check_limit(campaign: Campaign, machine: Host, say: Say) -> None:
@@ -353,6 +359,8 @@ def memory_mib(campaign: Campaign, facts: HostFacts | None = None) -> int:
 
 
 def _check_sizes(campaign: Campaign, say: Say) -> None:
+    if campaign.follows_protocol and campaign.personality == Campaign.Personality.SHIPPED:
+        say("follows_protocol", "Filebench's own texts have a size of their own: leave this out, or use KDB's texts.")
     memory = memory_mib(campaign)
     for name in {*campaign.host_file_systems, *campaign.guest_file_systems} & MAKES.keys():
         if campaign.disk_mib < MAKES[name]:

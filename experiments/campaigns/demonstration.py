@@ -1,11 +1,10 @@
 """This very machine as a host: an sshd of the user's own on the loopback, with keys of its own, for a demonstration.
 
-With root it makes ext4 and XFS in image files, as any campaign does; without, it measures a folder as it is.
+With root it makes file systems in image files, as any campaign does; without, it measures a folder as it is.
 """
 
 import getpass
 import os
-import re
 import shutil
 import socket
 import subprocess
@@ -14,23 +13,21 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 from django.conf import settings
 from django.contrib.auth.models import User
 
-from experiments.laboratory.benchmarks.background import Usage, between
 from experiments.laboratory.transport import ssh
-from experiments.laboratory.transport.remote import Area
 from experiments.models import Campaign, Host, StoragePool
 
-from . import abilities, control, hosts
+from . import hosts, replication
 
-NAME = "demo"
+NAME, PAPER = "demo", "p3"
 WORKLOADS = ("varmail", "fileserver")
 SCALE_PERCENT = 2
 DISK_MIB = 1024
 START_SECONDS = 10
-LOOK_SECONDS = 5  # at what others do, before anything is measured
 _ADDRESS = "127.0.0.1"
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 _PROGRAMS = {"ssh": "openssh-client", "ssh-keygen": "openssh-client", "sshd": "openssh-server", "fio": "fio"}
@@ -161,57 +158,20 @@ def _host(folder: Path, port: int, pool: Path) -> Host:
     return host
 
 
-def disturbances(host: Host, pool: Path) -> list[str]:
-    """Look for LOOK_SECONDS at what others do on this machine: a sentence for each limit of a run that they pass."""
-    assert host.job_id is not None  # its check, which came before
-    with hosts.connect(host) as machine:
-        area = Area(machine, str(pool.resolve()), host.job_id * 100 + 99)  # after the check, and before the first run
-        area.call("begin")
-        try:
-            before = Usage.of(area.call("usage"))
-            time.sleep(LOOK_SECONDS)
-            after = Usage.of(area.call("usage"))
-        finally:
-            area.call("clean")
-    return between(before, after).beyond_limits("this machine")
-
-
 def _finish(host: Host) -> None:
     """Raise HostError where its latest contact or check failed."""
     if error := hosts.wait_for_job(host):
         raise hosts.HostError(error)
 
 
-def plan(host: Host, pool: Path, *, seconds: int, repetitions: int, owner: User | None) -> Campaign:
-    """Store a campaign of about two minutes and return it. Raises CannotShow, control.PlanRefused."""
-    pool = pool.resolve()
-    row = host.pools.get(path=str(pool))
-    file_system = host.facts["pools"][row.path].get("file_system", "")
-    file_systems = ["ext4", "xfs"] if row.kind == StoragePool.Kind.IMAGE else [file_system]
-    if row.kind == StoragePool.Kind.EXISTING and file_system not in abilities.MAKES:
-        known = ", ".join(abilities.MAKES)
-        raise CannotShow(
-            f"{pool} is on {file_system or 'nothing'}; name a folder on {known} with --folder, or be root."
-        )
-    number = 1 + max((_number(slug) for slug in Campaign.objects.values_list("slug", flat=True)), default=0)
-    campaign = Campaign(
-        slug=f"{NAME}-{number}",
-        title=f"Demonstration {number} on {socket.gethostname()}",
-        host=host,
-        pool=row,
-        driver=Host.Driver.NATIVE,
-        engine=Campaign.Engine.FIO,
-        host_file_systems=file_systems,
-        workloads=[*WORKLOADS],
-        repetitions=repetitions,
-        run_seconds=seconds,
-        scale_percent=SCALE_PERCENT,
-        disk_mib=DISK_MIB,
-        seed=number,
-    )
-    return control.create(campaign, user=owner)
-
-
-def _number(slug: str) -> int:
-    match = re.fullmatch(rf"{NAME}-(\d{{1,6}})", slug)
-    return int(match[1]) if match else 0
+def plan(
+    host: Host, pool: Path, *, seconds: int, repetitions: int, owner: User | None
+) -> tuple[Campaign, replication.Replication]:
+    """Store the smallest version of PAPER and return it. Raises CampaignError."""
+    case_study, row = replication.published(PAPER), host.pools.get(path=str(pool.resolve()))
+    changes: dict[str, Any] = {"run_seconds": seconds, "repetitions": repetitions, "workloads": [*WORKLOADS]}
+    changes |= {"engine": Campaign.Engine.FIO, "personality": Campaign.Personality.KDB}
+    changes |= {"scale_percent": SCALE_PERCENT, "disk_mib": DISK_MIB}
+    campaigns, outline = replication.prepare(host, case_study, row, **changes)
+    replication.create(campaigns, outline, user=owner)
+    return campaigns[0], outline

@@ -96,11 +96,13 @@ def _case_study(campaign: Campaign, done: list[CampaignRun], slug: str) -> CaseS
         if campaign.pool is None or campaign.pool.kind == "image"
         else "one that was there"
     )
+    shipped = " with the personalities that it ships" if campaign.personality == "shipped" else ""
+    again = f" It measures {campaign.replicates.slug} again." if campaign.replicates else ""
     procedure = (
-        f"KDB campaign {campaign.slug}: {campaign.get_engine_display()}, {campaign.run_seconds} s a run, "
+        f"KDB campaign {campaign.slug}: {campaign.get_engine_display()}{shipped}, {campaign.run_seconds} s a run, "
         f"{campaign.repetitions} repetitions planned, on {fresh}; caches dropped before each run; random order "
         f"within each repetition (seed {campaign.seed}); files and threads at {campaign.scale_percent} % of the usual. "
-        "At several machines they start together, and a value is the mean over them."
+        f"At several machines they start together, and a value is the mean over them.{again}"
     )
     procedure += " The first run warmed up and is left out." if is_warm else ""
     if campaign.pinned_cpus and campaign.driver == Host.Driver.LIBVIRT:

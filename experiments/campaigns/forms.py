@@ -292,7 +292,7 @@ class CampaignForm(InSections, ModelForm[Campaign]):
         (
             "How it is measured",
             "The papers ran 120 s, three or ten times.",
-            ("engine", "repetitions", "run_seconds", "cool_down_seconds", "precision_percent", "seed"),
+            ("engine", "personality", "repetitions", "run_seconds", "cool_down_seconds", "precision_percent", "seed"),
         ),
         ("How large", "", ("follows_protocol", "scale_percent", "disk_mib", "vm_ram_mib", "vm_vcpus", "pinned_cpus")),
         (
@@ -347,8 +347,9 @@ class CampaignForm(InSections, ModelForm[Campaign]):
     class Meta:
         model = Campaign
         fields = (
-            *("title", "slug", "host", "pool", "driver", "engine", "host_file_systems", "guest_file_systems"),
-            *("workloads", "vm_counts", "repetitions", "run_seconds", "cool_down_seconds", "scale_percent"),
+            *("title", "slug", "host", "pool", "driver", "engine", "personality"),
+            *("host_file_systems", "guest_file_systems", "workloads", "vm_counts", "repetitions", "run_seconds"),
+            *("cool_down_seconds", "scale_percent"),
             *("disk_mib", "vm_ram_mib", "vm_vcpus", "pinned_cpus", "precision_percent", "seed", "follows_protocol"),
         )
         labels = {
@@ -358,6 +359,7 @@ class CampaignForm(InSections, ModelForm[Campaign]):
             "pool": "Storage pool",
             "driver": "Driver",
             "engine": "Benchmark",
+            "personality": "Texts of the workloads",
         }
         help_texts = dict.fromkeys(fields, "")
         field_classes = {"pool": _PoolField}

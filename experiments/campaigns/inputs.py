@@ -59,6 +59,7 @@ class PlanSerializer(FormFields):
     format = serializers.CharField(required=False, help_text=f"Of a plan's document: `{FORMAT}`.")
     driver = serializers.ChoiceField(choices=Host.Driver.choices)
     engine = serializers.ChoiceField(choices=Campaign.Engine.choices)
+    personality = serializers.ChoiceField(choices=Campaign.Personality.choices, required=False)
     host_file_systems = serializers.ListField(
         child=serializers.CharField(), help_text='Slugs, or volumes ("raw", "lvm") in their place.'
     )

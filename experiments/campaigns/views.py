@@ -240,7 +240,8 @@ def campaign_new(request: HttpRequest) -> HttpResponse:
 @varies_for_htmx
 def campaign_detail(request: HttpRequest, slug: str) -> HttpResponse:
     """Show the matrix with the state of every run, what is being done, and what may be done about it."""
-    campaigns = permissions.campaigns_visible_to(request.user).select_related("host", "pool", "owner", "case_study")
+    related = ("host", "pool", "owner", "case_study", "replicates")
+    campaigns = permissions.campaigns_visible_to(request.user).select_related(*related)
     campaign = get_object_or_404(campaigns, slug=slug)
     may_steer, problem, top_up = permissions.may_steer(request.user, campaign), "", TopUpForm()
     if request.method == "POST":

@@ -30,6 +30,10 @@ class Campaign(models.Model):
         FILEBENCH = "filebench", "Filebench"
         FIO = "fio", "fio"
 
+    class Personality(models.TextChoices):
+        KDB = "kdb", "KDB's own"
+        SHIPPED = "shipped", "as Filebench ships them"
+
     slug = models.SlugField(max_length=60, unique=True, validators=[check_slug])
     title = models.CharField(max_length=300)
     host = models.ForeignKey(Host, on_delete=models.PROTECT, related_name="campaigns")
@@ -38,6 +42,9 @@ class Campaign(models.Model):
     )
     driver = models.CharField(max_length=10, choices=Host.Driver)
     engine = models.CharField(max_length=10, choices=Engine)
+    personality = models.CharField(
+        max_length=10, choices=Personality, default=Personality.KDB, db_default="kdb", help_text="Of the workloads."
+    )
     host_file_systems = models.JSONField(default=list, help_text="Or volumes in their place.")
     guest_file_systems = models.JSONField(default=list, help_text="Empty: native.")
     workloads = models.JSONField(default=list)
@@ -98,6 +105,14 @@ class Campaign(models.Model):
     )
     case_study = models.ForeignKey(
         "experiments.CaseStudy", null=True, blank=True, on_delete=models.SET_NULL, related_name="campaigns"
+    )
+    replicates = models.ForeignKey(
+        "experiments.CaseStudy",
+        null=True,
+        blank=True,
+        on_delete=models.SET_NULL,
+        related_name="replications",
+        help_text="The published case study that it measures again; empty: none.",
     )
     created_at = models.DateTimeField(auto_now_add=True)
     archived_at = models.DateTimeField(

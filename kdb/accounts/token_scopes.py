@@ -49,6 +49,7 @@ SCOPES: dict[str, tuple[AnyOf, AnyOf]] = {
     "campaign-list": (READ, CAMPAIGN),
     "campaign-detail": (READ, None),
     "campaign-estimate": (None, CAMPAIGN),
+    "campaign-replicate": (None, CAMPAIGN),
     "campaign-bring-back": (None, CAMPAIGN),
     "campaign-cancel": (None, CAMPAIGN),
     "campaign-deviations": (READ, None),

@@ -33,13 +33,15 @@ _MEDIUM = (
 )
 
 
-def read_facts(as_of: int | None = None) -> PublishedFacts:
+def read_facts(as_of: int | None = None, *, of: str = "") -> PublishedFacts:
     """Read the facts of published case studies, except those of publications without review.
 
     as_of : use the evidence of this knowledge revision in place of the current one
+    of : this case study alone, reviewed or not
     """
     counted = CaseStudy.objects.published() if as_of is None else CaseStudy.objects.known_at(as_of)
-    pks = list(counted.exclude(publication__is_reviewed=False).values_list("pk", flat=True))
+    wanted = counted.filter(slug=of) if of else counted.exclude(publication__is_reviewed=False)
+    pks = list(wanted.values_list("pk", flat=True))
     case_studies = CaseStudy.objects.filter(pk__in=pks)  # the same in every query, whatever is published meanwhile
     return PublishedFacts(
         numbers=tuple(sorted(_numbers(case_studies, as_of), key=lambda number: str(number.at["case_study"]))),
@@ -58,7 +60,7 @@ def _numbers(case_studies: QuerySet[CaseStudy], as_of: int | None) -> Iterator[N
     """Yield a throughput for each cell of the case studies: the measured one, or else a derived one."""
     configurations = Configuration.objects.filter(case_study__in=case_studies)
     related = configurations.select_related("case_study", "hypervisor", "guest_fs", "host_fs")
-    at = {configuration.pk: _place(configuration) for configuration in related}
+    at = {configuration.pk: place(configuration) for configuration in related}
     cells_with_number = set()
 
     def coordinates(row: dict[str, Any]) -> dict[str, Any]:
@@ -117,7 +119,8 @@ def _numbers(case_studies: QuerySet[CaseStudy], as_of: int | None) -> Iterator[N
         yield Number(f"derived:{row['pk']}", coordinates(row), (span,), is_bound, runs=0 if is_bound else 1)
 
 
-def _place(configuration: Configuration) -> dict[str, Any]:
+def place(configuration: Configuration) -> dict[str, Any]:
+    """Return the coordinates that a number has from its configuration."""
     hypervisor = configuration.hypervisor
     guest_fs = configuration.guest_fs.slug if configuration.guest_fs else None
     host_fs = configuration.host_fs.slug if configuration.host_fs else None

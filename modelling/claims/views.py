@@ -9,6 +9,8 @@ from django.shortcuts import get_object_or_404, render
 from django.template.loader import render_to_string
 from django.views.decorators.http import require_safe
 
+from experiments import permissions
+from experiments.campaigns.views import operators_only
 from experiments.records import visible
 from experiments.rules.claim_conditions import is_shallow
 from kdb.web.htmx import varies_for_htmx, wants_fragment
@@ -16,6 +18,7 @@ from modelling.evidence import counts
 from modelling.models import ClaimVerdict
 
 from . import pages as claim_pages
+from . import replication
 from .forms import ClaimFilter
 
 _CACHE_SECONDS = 60
@@ -82,6 +85,15 @@ def claim_detail(request: HttpRequest, slug: str, code: str) -> HttpResponse:
         "is_behind": claim_pages.is_behind(verdicts),
     }
     return render(request, "modelling/claim_detail.html", context)
+
+
+@require_safe
+@operators_only
+def replication_page(request: HttpRequest, slug: str) -> HttpResponse:
+    """Show a campaign that measures a case study again beside it: each pair and each claim, and whether they agree."""
+    campaigns = permissions.campaigns_visible_to(request.user).filter(replicates__isnull=False)
+    campaign = get_object_or_404(campaigns.select_related("host", "pool", "replicates", "case_study"), slug=slug)
+    return render(request, "modelling/replication.html", {"campaign": campaign, "page": replication.compare(campaign)})
 
 
 @require_safe

@@ -215,6 +215,7 @@ def _operate(ask: Walk) -> None:
     _be_a_runner(ask)
     make_host("lab-2", name="Lab 2", pools=("/srv/kdb",))
     ask("campaigns_estimate", CAMPAIGN)
+    ask("campaigns_replicate", {"case_study": "p3", "host": CAMPAIGN["host"], "short": True, "dry_run": True})
     ask("campaigns_create", CAMPAIGN)
     slug = CAMPAIGN["slug"]
     ask("campaigns_start", slug=slug)

@@ -140,6 +140,7 @@ def load(attempt: Attempt, record: Record, machine: Machine) -> engines.Load:
         memory_mib=memory_mib,
         is_limited=memory_mib > 0 and not is_made,
         is_direct=campaign.follows_protocol and campaign.engine == "fio" and not memory_mib,
+        is_shipped=campaign.personality == Campaign.Personality.SHIPPED,
     )
     record.facts |= {"parameters": dict(made.parameters), "working_set_bytes": made.working_set_bytes}
     return made

@@ -2,7 +2,8 @@
 
 Both are KDB's own texts, and another variant than the personalities that Filebench ships: `personality`
 in their parameters says so. The numbers of threads, files and bytes are those of the shipped ones
-(fileserver, varmail, webserver 3.x; networkserver 1.1 for random file access), at 100 %. Random file access
+(fileserver, varmail, webserver 3.x; networkserver 1.1 for random file access), at 100 %. A campaign that repeats a
+paper may run the shipped ones themselves, from where Filebench was installed. Random file access
 differs most: file sizes are gamma distributed with the mean of the shipped table, because Filebench 1.5
 has no tables, and the files that are opened cluster near a tenth of the set, whatever its size.
 
@@ -18,7 +19,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-PERSONALITY = "kdb-2"
+PERSONALITY, SHIPPED = "kdb-2", "shipped"
 ABOVE_MEMORY = 2  # times the memory that may cache them are the files; the manual of Bonnie++ asks for as much
 _KIB, _MIB = 2**10, 2**20
 
@@ -118,17 +119,19 @@ def load(
     memory_mib: int = 0,
     is_limited: bool = False,
     is_direct: bool = False,
+    is_shipped: bool = False,
 ) -> Load:
     """Return the load of one run on one machine, in `folder`. Raises UnknownVersion.
 
     program : where the engine is, if not on the machine's PATH
     memory_mib : that may cache its files, which are larger; 0: they are as large as `percent` makes them
     is_limited : whether it may use no more than that of the machine's memory; is_direct : whether fio passes it by
+    is_shipped : take the text that came with this Filebench, at its own size, in place of KDB's
     """
     shape = scaled(SHAPES[workload], percent, memory_mib)
     size = shape.files * shape.file_bytes
     parameters: dict[str, str | int | float] = {
-        "personality": PERSONALITY,
+        "personality": SHIPPED if is_shipped else PERSONALITY,
         "threads": shape.threads,
         "files": shape.files,
         "file_size_bytes": shape.file_bytes,
@@ -143,6 +146,9 @@ def load(
         files["job.fio"] = fio_job(workload, shape, folder, seconds) + "direct=1\n" * is_direct
         files["create.fio"] = files["job.fio"] + "create_only=1\ncreate_fsync=0\n"  # all are written back at once
         command, warm = ("sh", "-c", FIO_COMMANDS, "kdb-fio", area), ("fio", "--version")
+    elif is_shipped:
+        files["end.f"] = "\n".join(_run_lines(area, seconds)) + "\n"
+        command = ("sh", "-c", SHIPPED_COMMANDS, "kdb-shipped", area, folder, program or "filebench", workload)
     else:
         files["job.f"] = filebench_text(version, workload, shape, folder, seconds, area)
         # Its processes share memory at fixed addresses, and die now and then where these are random.
@@ -255,9 +261,23 @@ def filebench_text(version: str, workload: str, shape: Shape, folder: str, secon
         lines.append(f"    flowop {operation} name=step{number}-{operation},{filled}".replace("-", "_", 1))
     lines += [
         *("  }", "}", f'echo "{workload} {PERSONALITY} personality successfully loaded"'),
-        *("create files", f'system "sh {area}/barrier {area}/benchmark"', f'echo "{_BEGIN}"', f"run {seconds}"),
+        *_run_lines(area, seconds),
     ]
     return "\n".join(lines) + "\n"
+
+
+def _run_lines(area: str, seconds: int) -> tuple[str, ...]:
+    return "create files", f'system "sh {area}/barrier {area}/benchmark"', f'echo "{_BEGIN}"', f"run {seconds}"
+
+
+# The personality that lies beside the program, with the folder and the end of the run put in.
+SHIPPED_COMMANDS = """
+program=$(readlink -f "$(command -v "$3")")
+text=${program%/bin/*}/share/filebench/workloads/$4.f
+[ -f "$text" ] || { echo "Filebench came without $text"; exit 1; }
+{ sed -e "s|^set \\$dir=.*|set \\$dir=$2|" -e '/^usage/d' -e '/^run /d' "$text"; cat "$1/end.f"; } >"$1/job.f"
+exec setarch --addr-no-randomize "$program" -f "$1/job.f"
+"""
 
 
 # fio

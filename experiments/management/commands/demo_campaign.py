@@ -1,6 +1,5 @@
-"""Run a first campaign on this machine, from nothing to a draft, in about two minutes."""
+"""manage.py demo_campaign: a paper measured again on this very machine, from nothing to a draft, in five minutes."""
 
-import sys
 from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
@@ -10,16 +9,17 @@ from django.core.exceptions import ValidationError
 from django.core.management import BaseCommand, CommandError, call_command
 from django.urls import reverse
 
-from experiments.campaigns import checks, control, demonstration, hosts, pages
+from experiments.campaigns import control, demonstration, hosts
 from experiments.campaigns.troubleshooting import with_diagnosis
 from experiments.models import Host
 
 
 class Command(BaseCommand):
     help = (
-        "Measure this machine: file systems x varmail and fileserver x repetitions with fio, then file a draft. With "
-        "root: ext4 and XFS in image files below /var/lib/kdb/demo. Without: a folder (~/kdb-demo) on the file system "
-        "that it is on, and caches stay warm. An sshd of its own answers on the loopback meanwhile."
+        "Measure the smallest part of a paper (p3) again on this machine: file systems x varmail and fileserver x "
+        "repetitions with fio, then compare and file a draft. With root: ext4, XFS and, where mkfs.btrfs is there, "
+        "Btrfs in image files below /var/lib/kdb/demo. Without: a folder (~/kdb-demo) on the file system that it is "
+        "on, and caches stay warm. An sshd of its own answers on the loopback meanwhile."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -47,33 +47,18 @@ class Command(BaseCommand):
             raise CommandError(with_diagnosis(str(error), Host.objects.get(slug=demonstration.NAME))) from error
 
     def _show(self, host: Host, pool: Path, options: dict[str, Any], owner: User | None) -> None:
-        if disturbances := demonstration.disturbances(host, pool):
-            self.stdout.write(
-                f"{' '.join(disturbances)}\nThese will be figures of a busy machine: disturbed runs are marked, and "
-                "done again at the end until two in a row are disturbed again."
-            )
-            if sys.stdin.isatty() and input("Measure all the same? [y/N] ").strip().lower() not in ("y", "yes"):
-                raise CommandError("Nothing was measured.")
         asked = {name: options[name] for name in ("seconds", "repetitions")}
-        campaign = demonstration.plan(host, pool, **asked, owner=owner)
-        estimate = checks.estimate(campaign)
-        self.stdout.write(
-            f"{campaign.title}: {', '.join(campaign.host_file_systems)} x {', '.join(campaign.workloads)} x "
-            f"{campaign.repetitions} repetitions in {pool}: {estimate.runs} runs, about {estimate.seconds} s.\n"
-            f"To watch it in the browser beside script/server, as an operator: "
-            f"{reverse('campaign-detail', args=[campaign.slug])}\n"
-        )
+        campaign, outline = demonstration.plan(host, pool, **asked, owner=owner)
+        lines = [f"{campaign.title}, in {pool}: about {outline.seconds} s", *outline.plans, "Not done here:"]
+        lines += [f"  {sentence}" for sentence in outline.left_out]
+        address = reverse("campaign-detail", args=[campaign.slug])
+        self.stdout.write("\n".join([*lines, f"To watch it beside script/server, as an operator: {address}\n"]))
         call_command("run_campaign", campaign.slug, draft=True, stdout=self.stdout)
         campaign.refresh_from_db()
-        page = pages.campaign_page(campaign)
-        self.stdout.write("\nMean throughput, MiB/s, and repetitions done:")
-        for row in page.rows:
-            for (workload, _), cell in zip(page.columns, row.cells, strict=True):
-                mean = "none" if cell["mean"] is None else f"{cell['mean']:.1f}"
-                self.stdout.write(f"  {row.label:<16}{workload:<14}{mean:>10}  ({cell['values']})")
         assert campaign.case_study is not None  # run_campaign raises where nothing could be filed
         self.stdout.write(
-            f"\nThe draft: {reverse('draft-detail', args=[campaign.case_study.slug])}\n"
+            f"\nThe paper, and here: {reverse('replication', args=[campaign.slug])}\n"
+            f"The draft: {reverse('draft-detail', args=[campaign.case_study.slug])}\n"
             "Its page shows what it would change; nothing counts before it is reviewed and published. To sign in: "
             "manage.py create_user NAME --role administrators"
         )

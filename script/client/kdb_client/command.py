@@ -1,10 +1,11 @@
-"""kdb rank, measure, share, upload, watch and runner. The server and the token: see kdb_client.configuration."""
+"""kdb rank, measure, share, upload, watch, replicate, runner. Server and token: see kdb_client.configuration."""
 
 import argparse
 import json
 import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -75,6 +76,24 @@ def watch(client: Client, options: argparse.Namespace) -> int:
     return _watch_question(client, options)
 
 
+def replicate(client: Client, options: argparse.Namespace) -> int:
+    """Plan a paper's matrix on a host, run it, and file it; the page that compares both is said at the end."""
+    body = {name: getattr(options, name) for name in ("case_study", "host", "pool", "short", "dry_run")}
+    plan = client.post("campaigns/replicate/", body)
+    _show(plan, _replication_text, options.json)
+    if options.dry_run:
+        return 0 if plan["campaigns"] else 1
+    for slug in plan["campaigns"]:
+        client.post(f"campaigns/{slug}/start/", {})
+    ends = {"finished": 0, "cancelled": 1}
+    for slug in plan["campaigns"]:
+        if code := _until(partial(client.campaign, slug), _campaign_text, ends.get, options):
+            return code
+        show(f"draft: {client.post(f'campaigns/{slug}/draft/', {})['case_study']}")
+    show(f"{client.configuration.url}/laboratory/campaigns/{plan['campaigns'][-1]}/replication/")
+    return 0
+
+
 def _watch_import(client: Client, number: int, options: argparse.Namespace) -> int:
     ends = {"ready": 0, "filed": 0, "faulty": 1, "discarded": 1}
     return _until(lambda: client.import_(number), _import_text, ends.get, options, failed=lambda batch: batch["error"])
@@ -142,6 +161,13 @@ def _campaign_text(campaign: Any) -> str:
     return printable(f"campaign {campaign['slug']}: {campaign['state']}{why}")
 
 
+def _replication_text(plan: Any) -> str:
+    minutes = f"about {-(-plan['seconds'] // 60)} minutes" if plan["plans"] else "nothing of it can be done there"
+    lines = [f"{plan['case_study']} again: {minutes}", *plan["plans"]]
+    lines += [f"cannot be done: {sentence}" for sentence in plan["left_out"]]
+    return "\n".join(map(printable, [*lines, *(f"otherwise than there: {text}" for text in plan["differences"])]))
+
+
 def _cell(value: Any) -> str:
     if value is None:
         return "-"
@@ -173,7 +199,7 @@ def _parser() -> argparse.ArgumentParser:
     repeated.add_argument("--every", type=float, default=10, metavar="SECONDS")
 
     parser = argparse.ArgumentParser(prog="kdb", description=__doc__)
-    commands = parser.add_subparsers(required=True, metavar="rank|measure|share|upload|watch|runner")
+    commands = parser.add_subparsers(required=True, metavar="rank|measure|share|upload|watch|replicate|runner")
     command = commands.add_parser("rank", parents=[every, question], help="which entry is best for a workload")
     command.add_argument("workload")
     command.set_defaults(run=rank)
@@ -196,6 +222,13 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("what", choices=("campaign", "import", "question"))
     command.add_argument("name", help="slug of a campaign, number of an import, workload of a question")
     command.set_defaults(run=watch)
+    command = commands.add_parser("replicate", parents=[every, repeated], help="a paper's matrix again, on a host")
+    command.add_argument("case_study", metavar="paper", help="p0 to p4, or the slug of any published case study")
+    command.add_argument("--host", required=True, help="its short name")
+    command.add_argument("--pool", help="path of a storage pool of the host; else the first that fits")
+    command.add_argument("--short", action="store_true", help="one number of machines, 30 s, two repetitions")
+    command.add_argument("--dry-run", action="store_true", help="say what would be done, and how long it takes")
+    command.set_defaults(run=replicate)
     command = commands.add_parser("runner", parents=[every], help="do on this host what a server asks, as you allow")
     runner.add_arguments(command)
     command.set_defaults(run=runner.run)

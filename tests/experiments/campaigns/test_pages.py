@@ -158,7 +158,8 @@ HOST = {
     **{"laboratory": "local", "drivers": ["native"]},
 }
 PLAN = {
-    **{"slug": "plan", "title": "A plan", "driver": "native", "engine": "fio", "host_file_systems": ["ext4", "xfs"]},
+    **{"slug": "plan", "title": "A plan", "driver": "native", "engine": "fio", "personality": "kdb"},
+    "host_file_systems": ["ext4", "xfs"],
     **{"workloads": ["varmail"], "repetitions": 2, "run_seconds": 60, "seed": 3},
 }
 

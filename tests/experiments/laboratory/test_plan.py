@@ -90,6 +90,25 @@ def test_filebench_makes_its_files_before_the_barrier_and_measures_after_it(vers
     ]
 
 
+def test_a_shipped_personality_gets_the_folder_and_the_end_of_the_run_and_nothing_else(tmp_path):
+    """The program that stands in for Filebench prints what it is told to run."""
+    area, program = tmp_path / "area", tmp_path / "made" / "bin" / "filebench"
+    for folder in (area, program.parent, tmp_path / "made/share/filebench/workloads"):
+        folder.mkdir(parents=True)
+    program.write_text('#!/bin/sh\ncat "$2"\n')
+    program.chmod(0o755)
+    shipped = 'set $dir=/tmp\nset $nfiles=1000\ndefine fileset name=bigfileset,path=$dir\nusage "run 60"\nrun 60\n'
+    (tmp_path / "made/share/filebench/workloads/varmail.f").write_text(shipped)
+    where = (str(area), str(area / "fs"))
+    load = engines.load("filebench", "1.5", "varmail", *where, 120, 100, program=str(program), is_shipped=True)
+    for name, text in load.files.items():
+        (area / name).write_text(text)
+    printed = subprocess.run(load.command, capture_output=True, text=True, check=True).stdout.splitlines()
+    assert printed[:3] == [f"set $dir={area}/fs", "set $nfiles=1000", "define fileset name=bigfileset,path=$dir"]
+    assert (printed[3], printed[-1]) == ("create files", "run 120")
+    assert load.parameters["personality"] == "shipped"
+
+
 def test_how_long_filebench_took_from_the_barrier_to_its_measurement():
     new = b"0.002: Filebench Version 1.5\n0.170: all machines begin\n0.171: Starting 1 instances\n1.242: Running...\n"
     old = b"2117: 0.170: all machines begin\n2118: 0.171: Starting\n2117:  1.292: Running...\n"

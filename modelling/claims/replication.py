@@ -1,0 +1,165 @@
+"""What a campaign that measures a case study again says of it: pair by pair, and claim by claim.
+
+The campaign's means take the places of the case study's numbers; then both are asked the same.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import Any
+
+from django.conf import settings
+
+from experiments.campaigns.replication import Part, measured_parts
+from experiments.campaigns.runs.figures import throughput
+from experiments.models import Campaign, CampaignRun, CaseStudy, Claim, Configuration
+from experiments.records import visible
+from experiments.rules.claim_conditions import CheckError, Throughput, parse_checks
+from modelling.models import ClaimVerdict
+
+from . import gather
+from .evaluation import Verdict, evaluate
+from .facts import Number, PublishedFacts, number_span
+from .values import Basis, Reader, Value
+
+VERDICTS = {1: "agrees", -1: "differs", 0: "too close to say"}
+_TAGS = {"agrees": "tag-good", "differs": "tag-bad"}
+_WIDE = 1.96  # standard errors that a span is made for
+
+
+@dataclass(frozen=True)
+class PairLine:
+    """Two configurations, of which the source has the first as the faster one, and the ratio of both here.
+
+    there : the ratio in the source; empty: a list orders them
+    """
+
+    workload: str
+    vm_count: int
+    first: Configuration
+    second: Configuration
+    there: str
+    low: float
+    middle: float
+    high: float
+    verdict: str
+
+    @property
+    def tag(self) -> str:
+        return _TAGS.get(self.verdict, "")
+
+
+@dataclass(frozen=True)
+class ReplicationPage:
+    """A campaign, and those run with it by other drivers, beside what they measure again."""
+
+    campaigns: list[Campaign]
+    pairs: list[PairLine]
+    counts: list[tuple[str, int]]  # pairs by verdict
+    claims: list[tuple[Claim, ClaimVerdict]]  # that the numbers here decide
+    not_asked: int  # claims that they do not
+    notes: list[str]  # sentences: what stands in for what, and what disturbed the runs
+
+
+def compare(campaign: Campaign) -> ReplicationPage:
+    """Return the comparison of a campaign with the case study that it measures again."""
+    case_study, variation = campaign.replicates, settings.KDB_DEFAULT_COEFFICIENT_OF_VARIATION
+    assert case_study is not None  # the view looks
+    alike = ("replicates", "host", "engine", "personality", "scale_percent", "run_seconds")
+    same = Campaign.objects.filter(**{name: getattr(campaign, name) for name in alike}).exclude(driver=campaign.driver)
+    campaigns = [campaign, *{row.driver: row for row in same.order_by("pk")}.values()]  # the latest of each driver
+    measured = [pair for row in campaigns for pair in _numbers(row, measured_parts(case_study, [row.driver])[0])]
+    there = gather.read_facts(of=case_study.slug).with_spread(variation)
+    here = replace(there, numbers=tuple(number for _, number in measured), findings=(), ratios=(), limits={})
+    here = here.with_spread(variation)
+    parts = {part.configuration: part for part, _ in measured}
+    pairs, claims = [*_pairs(list(parts), there, here)], [*_judged(case_study, here)]
+    decided = [(claim, verdict) for claim, verdict in claims if verdict.held or verdict.failed]
+    counts = Counter(line.verdict for line in pairs)
+    notes = [*dict.fromkeys(part.instead for part in parts.values() if part.instead)]
+    disturbed = CampaignRun.objects.counting().filter(campaign__in=campaigns).exclude(disturbed="").count()
+    notes += [f"Other programs disturbed {disturbed} of its runs."] if disturbed else []
+    summary = [(verdict, counts[verdict]) for verdict in VERDICTS.values()]
+    return ReplicationPage(campaigns, pairs, summary, decided, len(claims) - len(decided), notes)
+
+
+def _numbers(campaign: Campaign, parts: Sequence[Part]) -> Iterator[tuple[Part, Number]]:
+    """Yield the means of the campaign's runs, each with the coordinates of what it was measured again for.
+
+    The spread of a single run is that of all cells under one workload: three runs tell little of their own.
+    """
+    cells: dict[tuple[str, str, str, int], list[float]] = {}
+    for run in campaign.runs.counting().defer("curves"):
+        if value := throughput(run):
+            cells.setdefault((run.workload, run.host_fs, run.guest_fs, run.vm_count), []).append(math.log(value))
+    spreads = {workload: _spread([logs for key, logs in cells.items() if key[0] == workload]) for workload, *_ in cells}
+    for (workload, host_fs, guest_fs, vm_count), logs in sorted(cells.items()):
+        for part in parts:
+            if (part.host_fs, part.guest_fs) != (host_fs, guest_fs):
+                continue
+            machines = vm_count or int(not part.configuration.is_native)
+            at = gather.place(part.configuration) | {"workload": workload, "vm_count": machines, "variant": 0}
+            at |= {"operation": "mixed", "block_size": None}
+            variance = spreads[workload]
+            span = number_span(sum(logs) / len(logs), None if variance is None else variance / len(logs))
+            cell = f"{part.configuration.slug}:{workload}:{machines}"
+            yield part, Number(cell, at, (span,), runs=len(logs) if variance is None else 0)
+
+
+def _spread(cells: Sequence[Sequence[float]]) -> float | None:
+    """Return the variance of one ln(value), widened where few runs tell it; None without repetitions."""
+    from scipy.special import stdtrit  # without scipy.stats, which takes a second to import
+
+    freedom = sum(len(logs) - 1 for logs in cells)
+    if not freedom:
+        return None
+    squares = sum((value - sum(logs) / len(logs)) ** 2 for logs in cells for value in logs)
+    return squares / freedom * float(stdtrit(freedom, 0.975) / _WIDE) ** 2
+
+
+def _judged(case_study: CaseStudy, here: PublishedFacts) -> Iterator[tuple[Claim, ClaimVerdict]]:
+    """Yield each claim about the case study, asked of what was measured here as of anybody else."""
+    for claim in visible.claims().filter(case_studies=case_study).select_related("publication").order_by("pk"):
+        try:
+            judged = evaluate(parse_checks(claim.checks).others, here, is_open=True)
+        except CheckError as error:
+            judged = Verdict("untestable", str(error))
+        names = ("verdict", "reason", "held", "failed", "undecided")
+        yield claim, ClaimVerdict(**{name: getattr(judged, name) for name in names})
+
+
+def _pairs(rows: Sequence[Configuration], there: PublishedFacts, here: PublishedFacts) -> Iterator[PairLine]:
+    for workload, vm_count in sorted({(number.at["workload"], number.at["vm_count"]) for number in here.numbers}):
+        where = {"workload": workload, "vm_count": vm_count}
+        for first, second in combinations(rows, 2):
+            theirs, ours = _ratio(there, first, second, where), _ratio(here, first, second, where)
+            is_listed = theirs is not None and Basis.LISTED in theirs.bases
+            if theirs is None or ours is None or (is_listed and not _order(theirs)):
+                continue
+            if vm_count and first.is_native and second.is_native:
+                continue  # stands at no machine
+            low, high = ours.readings[0]
+            ratios = [math.sqrt(span.low * span.high) for span in theirs.readings]
+            verdict = VERDICTS[_order(theirs) * _order(ours)]
+            if ratios[0] < 1:
+                first, second, low, high = second, first, 1 / high, 1 / low
+                ratios = [1 / ratio if ratio else math.inf for ratio in ratios]
+            words = "" if is_listed else " or ".join(dict.fromkeys(f"{ratio:.3g}×" for ratio in ratios))
+            yield PairLine(workload, vm_count, first, second, words, low, math.sqrt(low * high), high, verdict)
+
+
+def _ratio(facts: PublishedFacts, first: Configuration, second: Configuration, where: dict[str, Any]) -> Value | None:
+    """Return the ratio of two configurations: of numbers, else as lists order them; None where there is none."""
+    places = [gather.place(row) for row in (first, second)]
+    upper, lower = ({name: at[name] for name in ("hypervisor", "guest_fs", "host_fs")} for at in places)
+    if upper == lower:
+        return None
+    ratios = Reader(facts, is_open=True).ratios_of(Throughput(upper), Throughput(lower), where)
+    return min(ratios, key=lambda ratio: Basis.LISTED in ratio.bases, default=None)
+
+
+def _order(ratio: Value) -> int:
+    """Return 1 where every reading is above 1, -1 where every one is below, else 0."""
+    return all(span.low > 1 for span in ratio.readings) - all(span.high < 1 for span in ratio.readings)
