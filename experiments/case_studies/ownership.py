@@ -60,7 +60,10 @@ def _locked(rows: QuerySet[Any]) -> list[int]:
 def _unreferred(rows: QuerySet[Any]) -> QuerySet[Any]:
     """Return those of the rows, locked, that no other row of any application refers to."""
     model: type[Model] = rows.model
-    unreferred = model._default_manager.filter(pk__in=_locked(rows))
+    locked = _locked(rows)
+    if not locked:  # mostly so, and the query below takes long to write
+        return model._default_manager.none()
+    unreferred = model._default_manager.filter(pk__in=locked)
     for relation in model._meta.get_fields(include_hidden=True):
         if isinstance(relation, ForeignObjectRel) and not relation.many_to_many:
             others = relation.related_model._base_manager.filter(**{relation.field.name: OuterRef("pk")})
