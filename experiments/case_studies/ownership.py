@@ -63,7 +63,10 @@ def _lock_rows(rows: QuerySet[Any]) -> list[int]:
 def _lock_unreferenced(rows: QuerySet[Any]) -> QuerySet[Any]:
     """Lock the rows; return those that no row of any model refers to."""
     model: type[Model] = rows.model
-    unreferenced = model._default_manager.filter(pk__in=_lock_rows(rows))
+    locked = _lock_rows(rows)
+    if not locked:  # mostly so, and the query below takes long to write
+        return model._default_manager.none()
+    unreferenced = model._default_manager.filter(pk__in=locked)
     for relation in model._meta.get_fields(include_hidden=True):
         if isinstance(relation, ForeignObjectRel) and not relation.many_to_many:
             others = relation.related_model._base_manager.filter(**{relation.field.name: OuterRef("pk")})

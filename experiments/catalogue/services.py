@@ -1,6 +1,6 @@
 """Names of the catalogue for imports, and new entries that imports propose."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from django.core.exceptions import ValidationError
@@ -58,21 +58,23 @@ class EntryError(ValueError):
 def entries(kind: str, case_study: CaseStudy) -> QuerySet[CatalogueEntry]:
     """Return the entries that a draft may name: the visible ones, and those it added itself."""
     model = MODELS[kind]
+    if not model._default_manager.filter(is_draft=True).exists():  # mostly so, and the query below takes long to write
+        return visible.entries(model)
     own = references.used_by(model, CaseStudy.objects.filter(pk=case_study.pk))
     return model._default_manager.filter(Q(pk__in=visible.entries(model)) | Q(pk__in=own))
 
 
+def known_names(case_study: CaseStudy) -> dict[str, list[Spelled]]:
+    """Return kind of name to slug, name and aliases of what a draft may name."""
+    rows: dict[str, list[Spelled]] = {
+        kind: list(entries(kind, case_study).values_list("slug", "name", "aliases")) for kind in MODELS
+    }
+    return rows | {"host_storage": [(slug, label, ()) for slug, label in choices("host_storage", case_study)]}
+
+
 def spellings(case_study: CaseStudy) -> dict[str, dict[str, str]]:
     """Return kind of name to folded spelling to slug."""
-    rows: dict[str, Iterable[Spelled]] = {
-        kind: entries(kind, case_study).values_list("slug", "name", "aliases") for kind in MODELS
-    }
-    rows["host_storage"] = [(slug, label, ()) for slug, label in choices("host_storage", case_study)]
-    return {kind: spelled(kind, of_kind) for kind, of_kind in rows.items()}
-
-
-def slugs(case_study: CaseStudy) -> dict[str, set[str]]:
-    return {kind: {slug for slug, _ in choices(kind, case_study)} for kind in FIELDS}
+    return {kind: spelled(kind, of_kind) for kind, of_kind in known_names(case_study).items()}
 
 
 def choices(kind: str, case_study: CaseStudy) -> list[tuple[str, str]]:

@@ -11,7 +11,7 @@ from contextlib import ExitStack
 from dataclasses import asdict
 from itertools import chain, islice
 from time import monotonic
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
 from django.conf import settings
 from django.db.models import Count, Max
@@ -38,7 +38,8 @@ from experiments.readers.reading_process import NotRead, ReadingProcess
 from experiments.readers.table import Fault, Table
 from experiments.records.checklist import disks_of
 from experiments.records.files import raw_files
-from experiments.rules.entry_names import Names, fold
+from experiments.rules.entry_names import Names, Spelled, fold
+from experiments.rules.names import spelled
 
 from . import lint
 from .cells import Cells
@@ -142,6 +143,7 @@ class ImportReader:
 
     def __init__(self, batch: ImportBatch, contents: FileContents, progress: Callable[[int], None]) -> None:
         self.batch, self.case_study, self.contents, self.progress = batch, batch.case_study, contents, progress
+        self.basis = _read_basis(self.case_study)  # first: what changes from here on makes the walk outdated
         self.report = Report()
         self.faults: dict[tuple[Any, ...], FoundFault] = {}
         self.unknown: dict[tuple[Any, ...], UnknownName] = {}
@@ -150,13 +152,14 @@ class ImportReader:
         self.alike: dict[tuple[Any, ...], list[RawFile]] = {}
         self.texts: dict[int, bytes] = {}
         answers = batch.answers
-        self.names = Names(services.spellings(self.case_study), self._mapped_names(answers))
-        self.normaliser = Normaliser(self.names, _configurations(self.case_study))
+        known = {kind: spelled(kind, names) for kind, names in self.basis.names.items()}
+        self.names = Names(known, self._mapped_names(answers))
+        self.normaliser = Normaliser(self.names, self.basis.configurations)
 
     def _mapped_names(self, answers: Mapping[str, Any]) -> dict[str, dict[str, str]]:
         """Return kind to folded name to slug, of the names that the user mapped or wants created."""
         mapped: dict[str, dict[str, str]] = {kind: {} for kind in KINDS}
-        slugs = services.slugs(self.case_study)
+        slugs = {kind: {slug for slug, *_ in names} for kind, names in self.basis.names.items()}
         for kind, names in answers.get("names", {}).items():
             for name, slug in names.items():
                 if slug in slugs[kind]:
@@ -366,7 +369,6 @@ class ImportFiler(ImportReader):
         self, batch: ImportBatch, contents: FileContents, progress: Callable[[int], None], row_file: IO[bytes]
     ) -> None:
         """row_file : an empty file, for the rows"""
-        self.dependencies = _dependencies(batch.case_study)
         self.new_entries: list[services.NewEntry] = []
         self.row_file = row_file
         super().__init__(batch, contents, progress)
@@ -386,7 +388,7 @@ class ImportFiler(ImportReader):
 
         case_study : locked by the caller's transaction
         """
-        if _dependencies(case_study) != self.dependencies:
+        if _read_basis(case_study) != self.basis:
             raise Outdated
         self.case_study = case_study
         for entry in self.new_entries:
@@ -431,14 +433,21 @@ class ImportFiler(ImportReader):
         ).pk
 
 
-def _dependencies(case_study: CaseStudy) -> tuple[Any, ...]:
-    """Return everything besides the files that a reading depends on."""
+class _Basis(NamedTuple):
+    """What a walk over files depends on besides them. names : by kind; rows, last : of the measurements"""
+
+    names: dict[str, list[Spelled]]
+    configurations: dict[str, Values]
+    study: Mapping[str, Any]
+    rows: int
+    last: int | None
+
+
+def _read_basis(case_study: CaseStudy) -> _Basis:
     rows = Measurement.objects.filter(configuration__case_study=case_study)
     study = CaseStudy.objects.values("value_scope", "storage_id", "vm_counts").get(pk=case_study.pk)
-    return (
-        *(services.spellings(case_study), services.slugs(case_study), _configurations(case_study), study),
-        *rows.order_by().aggregate(count=Count("pk"), last=Max("pk")).values(),
-    )
+    counted = rows.order_by().aggregate(rows=Count("pk"), last=Max("pk"))
+    return _Basis(services.known_names(case_study), _configurations(case_study), study, **counted)
 
 
 def _stored_row(row: Row, repetition: int, file_id: int, configuration_id: int, variant_id: int) -> MeasurementRow:

@@ -1,6 +1,6 @@
 """Models of computed results, readers' laboratories, and placement."""
 
-from .changes import MonthOfTests, SeriesChange
+from .changes import SeriesChange, SharedSeries
 from .detection import DetectedHour, DetectionModel
 from .guidance import Advice, Contradiction
 from .kept import (
@@ -34,7 +34,6 @@ __all__ = [
     "KeptMachine",
     "Laboratory",
     "LaboratoryAuditEntry",
-    "MonthOfTests",
     "MoveLine",
     "PinnedAnswer",
     "PlacementDecision",
@@ -46,6 +45,7 @@ __all__ = [
     "RankingSnapshot",
     "RevisionEffects",
     "SeriesChange",
+    "SharedSeries",
     "Sitting",
     "SittingRun",
     "StatedMix",
