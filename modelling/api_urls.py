@@ -28,7 +28,11 @@ private_router.register("series-changes", SeriesChangeViewSet, "series-change")
 
 urlpatterns = [
     *private_router.urls,
-    path("laboratories/<slug:slug>/series/", SeriesViewSet.as_view({"get": "index"}), name="series-list"),
+    path(
+        "laboratories/<slug:slug>/series/",
+        SeriesViewSet.as_view({"get": "index", "post": "add_night"}),
+        name="series-list",
+    ),
     path(
         "laboratories/<slug:slug>/series/<slug:key>/",
         SeriesViewSet.as_view({"get": "retrieve"}, detail=True),

@@ -12,8 +12,11 @@ With --processes, many clients ask at once, of as many web processes as are name
 import datetime
 import json
 import os
+import random
+import secrets
 import sqlite3
 import statistics
+import subprocess
 import sys
 import tempfile
 import threading
@@ -23,7 +26,7 @@ from contextlib import ExitStack, closing, contextmanager
 from http.client import HTTPConnection
 from itertools import product
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import psutil
 import psycopg
@@ -38,6 +41,7 @@ DATABASES = ("sqlite", "postgresql")
 START_SECONDS = 900  # half a minute on a machine of its own
 PATIENCE_SECONDS = 120  # for an answer
 CALM_SECONDS = 900  # at most, until workers have done what is left to them
+SERIES = 200  # nights that a series has before the first that is counted: as many as are read
 CLIENTS, SECONDS = 8, 20  # that ask at once, and for how long
 
 PAGES = {
@@ -48,7 +52,7 @@ PAGES = {
     "kept answer, JSON": "/api/v1/rankings/hypervisor/?workload=fileserver",
     "kept answer, page": "/?axis=hypervisor&workload=fileserver",
 }
-NEW, IDLE = "new question", "a second at rest"
+NEW, NIGHT, IDLE = "new question", "a night of a series", "a second at rest"
 # Never asked before on the database of a run, and answered by the published evidence.
 NEW_QUESTIONS = [
     f"/api/v1/rankings/{axis}/?workload={workload}&hypervisor={hypervisor}"
@@ -91,20 +95,56 @@ class Served(NamedTuple):
                 others += cpu_seconds(child.pid)
         return web, others, sum(map(cpu_seconds, self.services))
 
-    def ask(self, address: str) -> None:
-        """Ask until there is an answer, as pages and programs do where a worker makes it. Raises SystemExit."""
+    def ask(self, address: str, key: str = "", sent: Any = None) -> None:
+        """Ask until there is an answer, as pages and programs do where a worker makes it. Raises SystemExit.
+
+        sent : to the address as JSON, with the key of a token
+        """
         deadline = time.monotonic() + PATIENCE_SECONDS
+        asked = ("GET", address) if sent is None else ("POST", address, json.dumps(sent))
+        headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"} if key else {}
         status = 202
         while status == 202:
             connection = HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE_SECONDS)
-            connection.request("GET", address)
+            connection.request(*asked, headers=headers)
             response = connection.getresponse()
             status, body = response.status, response.read()
             connection.close()
-            if status not in (200, 202) or time.monotonic() > deadline:
+            if status not in (200, 201, 202) or time.monotonic() > deadline:
                 raise SystemExit(f"{address} answers {status}: {body[:300]!r}")
             if status == 202:
                 time.sleep(0.5)
+
+    def new_laboratory(self) -> str:
+        """Return the key of a token for a laboratory of a new user's."""
+        environment = {"PATH": os.environ["PATH"], "DATA_DIR": str(self.data_dir)}
+        if self.database_url:
+            environment["DATABASE_URL"] = self.database_url
+
+        def manage(*words: str) -> str:
+            command = [sys.executable, str(ROOT / "manage.py"), *words]
+            return subprocess.run(
+                command, env=environment, input=secrets.token_hex(), capture_output=True, text=True, check=True
+            ).stdout.strip()
+
+        manage("create_user", "ada", "--role", "researchers", "--password-stdin")
+        key = manage("create_token", "box", "--user", "ada", "--scope", "laboratory", "--scope", "import")
+        self.ask("/api/v1/laboratories/", key, {"slug": "our-lab", "name": "Our laboratory"})
+        return key
+
+    def add_nights(self, key: str, number: int) -> None:
+        """Add so many nights on two places, as `kdb measure --ci` does."""
+        names = ("disk", "other")
+        for _ in range(number):
+            runs = [
+                {"block": block, "choice": name, "value": random.lognormvariate(7, 0.03)}
+                for block in range(1, 5)
+                for name in names
+            ]
+            choices = [{"name": name, "place": name, "settings": {"host_fs": "ext4"}} for name in names]
+            facts = {"measured_at": str(time.time()), "kernel": "6.8", "cpu": "A processor", "fio": "3.36"}
+            night = {"machine": "box", "workload": "varmail", "choices": choices, "facts": facts, "runs": runs}
+            self.ask("/api/v1/laboratories/our-lab/series/", key, night)
 
     def web_mib(self) -> float:
         """Return the proportional memory of the web server's processes."""
@@ -181,6 +221,8 @@ def measure(server: Served, turns: int, requests: int) -> dict[str, Cost]:
 
     for address in PAGES.values():
         ask_all([address] * 10)  # so that every process has answered it once
+    key = server.new_laboratory()
+    server.add_nights(key, SERIES)
     server.wait_for_calm()
     costs: dict[str, list[Cost]] = {}
     for turn in range(turns):
@@ -189,6 +231,7 @@ def measure(server: Served, turns: int, requests: int) -> dict[str, Cost]:
         for what, addresses in asked.items():
             cost = cost_of(server, lambda addresses=addresses: ask_all(addresses), len(addresses))
             costs.setdefault(what, []).append(cost)
+        costs.setdefault(NIGHT, []).append(cost_of(server, lambda: server.add_nights(key, requests), requests))
         costs.setdefault(IDLE, []).append(cost_of(server, lambda: time.sleep(10), 10))
     return {what: Cost(*map(statistics.mean, zip(*turn_costs, strict=True))) for what, turn_costs in costs.items()}
 

@@ -7,7 +7,7 @@ Catalogue entries are named by their slug and made when they are missing:
 
 import hashlib
 from dataclasses import asdict
-from datetime import date, timedelta
+from datetime import timedelta
 from itertools import count
 from uuid import uuid4
 
@@ -47,7 +47,7 @@ from experiments.models import (
 )
 from kdb.accounts import tokens
 from kdb.models import Job
-from modelling.models import MonthOfTests, SeriesChange, Sitting
+from modelling.models import SeriesChange, Sitting
 from modelling.own_lab import laboratories, sessions
 from modelling.own_lab.changes import gather
 from modelling.own_lab.content import Choice
@@ -371,11 +371,10 @@ def make_series_change(laboratory, **fields):
     sitting = Sitting.objects.create(laboratory=laboratory, choices=choices, **told, **ended)
     sitting.runs.create(block=1, number=1, choice=0, value=1250.5, reported_at=now())
     ((series, name),) = gather.series_of(sitting)
-    month, _ = MonthOfTests.objects.get_or_create(month=date(2026, 11, 1))
     usual = {
         **{"series": series.key, "about": {**asdict(series), "name": name}, "sitting": sitting, "shown_by": sitting},
         "confirmed_by": sitting,
-        **{"month": month, "test": next(_numbers), "p": 1e-7, "level": 1e-6, "ratio": 0.85, "low": 0.82, "high": 0.88},
+        **{"p": 1e-7, "ratio": 0.85, "low": 0.82, "high": 0.88},
         "facts": [{"name": "kernel", "before": "6.1", "after": "6.8"}],
     }
     return SeriesChange.objects.create(laboratory=laboratory, **usual | fields)

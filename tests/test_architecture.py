@@ -332,7 +332,7 @@ WRITERS = {
     "KeptMachine": "modelling.ask.machines",
     "FollowedQuestion": "modelling.answer_store.subscriptions.followers",
     "SeriesChange": "modelling.own_lab.changes.detection",
-    "MonthOfTests": "modelling.own_lab.changes.detection",
+    "SharedSeries": "modelling.own_lab.changes.shared",
     "DetectionModel": "modelling.fleet.detection.persistence",
     "DetectedHour": "modelling.fleet.detection.persistence",
     "StatedMix": "modelling.fleet.moving.plans",

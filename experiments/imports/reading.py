@@ -433,19 +433,19 @@ class ImportFiler(ImportReader):
 
 
 class _Basis(NamedTuple):
-    """What a walk over files depends on besides them. names : by kind; count, last : of measurements there are"""
+    """What a walk over files depends on besides them. names : by kind; rows, last : of the measurements"""
 
     names: dict[str, list[Spelled]]
     configurations: dict[str, Values]
-    study: dict[str, Any]
-    count: int
+    study: Mapping[str, Any]
+    rows: int
     last: int | None
 
 
 def _read_basis(case_study: CaseStudy) -> _Basis:
     rows = Measurement.objects.filter(configuration__case_study=case_study)
     study = CaseStudy.objects.values("value_scope", "storage_id", "vm_counts").get(pk=case_study.pk)
-    counted = rows.order_by().aggregate(count=Count("pk"), last=Max("pk"))
+    counted = rows.order_by().aggregate(rows=Count("pk"), last=Max("pk"))
     return _Basis(services.known_names(case_study), _configurations(case_study), study, **counted)
 
 

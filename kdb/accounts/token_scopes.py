@@ -104,7 +104,7 @@ SCOPES: dict[str, tuple[Needed, Needed]] = {
     "sitting-detail": ((READ, MEASURE), LABORATORY),
     "sitting-runs": (None, (MEASURE, IMPORT)),
     "sitting-share": (None, IMPORT),
-    "series-list": (READ, None),
+    "series-list": (READ, (MEASURE, IMPORT)),
     "series-detail": (READ, None),
     "series-change-list": (READ, None),
     "series-change-detail": (READ, None),

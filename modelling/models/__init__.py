@@ -1,6 +1,6 @@
 """The results that modelling works out and keeps, and its decisions about machines."""
 
-from .changes import MonthOfTests, SeriesChange
+from .changes import SeriesChange, SharedSeries
 from .detection import DetectedHour, DetectionModel
 from .guidance import Advice, Contradiction
 from .kept import (
@@ -34,7 +34,6 @@ __all__ = [
     "KeptMachine",
     "Laboratory",
     "LaboratoryAuditEntry",
-    "MonthOfTests",
     "MoveLine",
     "PinnedAnswer",
     "PlacementDecision",
@@ -46,6 +45,7 @@ __all__ = [
     "RankingSnapshot",
     "RevisionEffects",
     "SeriesChange",
+    "SharedSeries",
     "Sitting",
     "SittingRun",
     "StatedMix",

@@ -1,4 +1,4 @@
-"""Changes of speed that were found in the series of a laboratory, and how many tests were made to find them."""
+"""Changes of speed that were found in the series of a laboratory, and the series that others may see."""
 
 from django.conf import settings
 from django.db import models
@@ -8,20 +8,6 @@ from django.utils.timezone import now
 from experiments.models import CaseStudy
 
 from .own_lab import Laboratory, Sitting
-
-
-class MonthOfTests(models.Model):
-    """The tests of one calendar month, over all series of this KDB: each change has the number of its own."""
-
-    month = models.DateField(unique=True, help_text="Its first day, UTC.")
-    tests = models.PositiveIntegerField(default=0)
-
-    class Meta:
-        ordering = ["-month"]
-        verbose_name_plural = "months of tests"
-
-    def __str__(self) -> str:
-        return f"{self.month:%Y-%m}"
 
 
 class SeriesChangeQuerySet(models.QuerySet["SeriesChange"]):
@@ -59,10 +45,7 @@ class SeriesChange(models.Model):
         related_name="+",
         help_text="The later one that confirmed it, in blocks of both sides; empty: it is a suspicion.",
     )
-    month = models.ForeignKey(MonthOfTests, on_delete=models.PROTECT, related_name="changes")
-    test = models.PositiveIntegerField(help_text="The number of the test among those of its month, from 1.")
     p = models.FloatField(help_text="Of there being no change.")
-    level = models.FloatField(help_text="That p had to be below.")
     ratio = models.FloatField(help_text="Speed as a multiple of before.")
     low = models.FloatField(help_text="Lower end of its 95 % interval.")
     high = models.FloatField(help_text="Upper end of its 95 % interval.")
@@ -84,7 +67,6 @@ class SeriesChange(models.Model):
             models.UniqueConstraint(
                 fields=["laboratory", "series", "sitting"], name="modelling_serieschange_once_a_place"
             ),
-            models.UniqueConstraint(fields=["month", "test"], name="modelling_serieschange_one_a_test"),
             models.CheckConstraint(condition=Q(ratio__gt=0), name="modelling_serieschange_ratio_is_positive"),
             models.CheckConstraint(
                 condition=Q(state="excused", excused_until__isnull=False) & ~Q(reason="")
@@ -101,3 +83,22 @@ class SeriesChange(models.Model):
         """Return the state as it is today: an excuse that ran out leaves the change new."""
         ran_out = self.excused_until is not None and self.excused_until < now().date()
         return self.State.NEW.value if ran_out else self.state
+
+
+class SharedSeries(models.Model):
+    """One series that whoever knows its address may see, without the name of its machine."""
+
+    laboratory = models.ForeignKey(Laboratory, on_delete=models.CASCADE, related_name="shared_series")
+    series = models.CharField(max_length=32, help_text="Digest of what makes it one series.")
+    about = models.JSONField(help_text="The series in words: of modelling.own_lab.changes.content.Series.")
+    address = models.SlugField(max_length=40, unique=True, help_text="Of its page: it cannot be guessed.")
+
+    class Meta:
+        ordering = ["-pk"]
+        verbose_name_plural = "shared series"
+        constraints = [
+            models.UniqueConstraint(fields=["laboratory", "series"], name="modelling_sharedseries_has_one_address"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.about['name']} at {self.address}"

@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from django.db.models import QuerySet
+from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from drf_spectacular.utils import extend_schema, extend_schema_field, extend_schema_view
 from rest_framework import mixins, serializers, status
@@ -87,11 +88,26 @@ class RunMadeSerializer(RunReportSerializer):
     choice = serializers.CharField(max_length=80, help_text="The name of what it measured.")
 
 
-class SittingFieldsSerializer(Fields):
+class NightFieldsSerializer(Fields):
+    """Runs that were planned beforehand and made, of a workload on choices of a machine."""
+
+    machine = serializers.CharField(max_length=80, help_text="As you call it.")
+    workload = serializers.ChoiceField(
+        choices=list(loads.WORKLOADS),
+        error_messages={"invalid_choice": f"Found {{input}}; allowed are {', '.join(loads.WORKLOADS)}."},
+    )
+    seconds = serializers.IntegerField(min_value=2, max_value=3600, default=SECONDS, help_text="Of one run.")
+    choices = serializers.ListField(child=ChoiceFieldsSerializer(), min_length=1, max_length=sessions.MOST_CHOICES)
+    facts = serializers.DictField(child=serializers.CharField(max_length=200), default=dict)
+    runs = serializers.ListField(
+        child=RunMadeSerializer(), min_length=1, max_length=200, help_text="Sent again they are the same night."
+    )
+
+
+class SittingFieldsSerializer(NightFieldsSerializer):
     """A sitting as it is begun."""
 
     laboratory = serializers.SlugField(max_length=40, required=False, help_text="Yours; left out without an account.")
-    machine = serializers.CharField(max_length=80, help_text="As you call it.")
     workload = serializers.ChoiceField(
         choices=list(loads.WORKLOADS),
         required=False,
@@ -102,10 +118,8 @@ class SittingFieldsSerializer(Fields):
         required=False,
         help_text="In place of a workload: an observed machine that you may see, vm-117 or lab-1/vm-117.",
     )
-    seconds = serializers.IntegerField(min_value=2, max_value=3600, default=SECONDS, help_text="Of one run.")
     most_runs = serializers.IntegerField(min_value=2, max_value=200, default=MOST_RUNS)
     choices = serializers.ListField(child=ChoiceFieldsSerializer(), min_length=2, max_length=sessions.MOST_CHOICES)
-    facts = serializers.DictField(child=serializers.CharField(max_length=200), default=dict)
     again = serializers.BooleanField(
         default=False,
         help_text="Of these choices, measure the two that led when the machine was last decided, with its seconds.",
@@ -279,10 +293,7 @@ class SittingViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OwnedView
     )
     def create(self, request: Request) -> Response:
         """Begin a sitting; the answer says what to run first. Without an account its key goes on with it."""
-        asked = _checked(request, SittingFieldsSerializer)
-        choices = [_choice(place, **{"settings": {}, **given}) for place, given in enumerate(asked.pop("choices"))]
-        if len({choice.name for choice in choices}) < len(choices):
-            raise FaultyRequest([{"field": "choices", "message": "Each name once."}])
+        asked, choices = _checked_measurement(request, SittingFieldsSerializer)
         is_visitor = not request.user.is_authenticated
         laboratory = _opened_by(request).filter(slug=asked.pop("laboratory", None)).first()
         if is_visitor and "laboratory" in request.data:
@@ -290,15 +301,8 @@ class SittingViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OwnedView
         if laboratory is None and not is_visitor:
             raise FaultyRequest([{"field": "laboratory", "message": "You are a member of no laboratory of that name."}])
         runs = asked.pop("runs", [])
-        for place, run in enumerate(runs):
-            if run["choice"] not in {choice.name for choice in choices}:
-                raise FaultyRequest([{"field": f"runs[{place}].choice", "message": "It is none of the choices."}])
-            _check_report(run, f"runs[{place}].")
         if runs and asked["again"]:
             raise FaultyRequest([{"field": "again", "message": "Runs that were made are no measurement made again."}])
-        if len({(run["block"], run["choice"]) for run in runs}) < len(runs):
-            raise FaultyRequest([{"field": "runs", "message": "Each choice once in a block."}])
-        _check_facts(asked["facts"])
         like, if_changed = _load_name(asked, runs), asked.pop("if_changed")
         if laboratory is None:
             return self._begin_as_visitor(request, choices, asked, runs)
@@ -308,8 +312,7 @@ class SittingViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OwnedView
                 return Response(self.get_serializer(last).data)
         elif like:
             asked["like"] = _like(request, like, asked)
-        if laboratory.sittings.count() >= laboratories.MOST_SITTINGS:
-            raise Conflict(f"The laboratory has {laboratories.MOST_SITTINGS} sittings, as many as it may.")
+        _check_room(laboratory)
         session = sessions.begin_session(laboratory, request.user, choices=choices, engine=ENGINE, runs=runs, **asked)
         return Response(self.get_serializer(session).data, status=status.HTTP_201_CREATED)
 
@@ -379,6 +382,41 @@ def _checked(request: Request, shape: type[serializers.Serializer[Any]]) -> dict
     fields = shape(data=fields_of(request, shape))
     fields.is_valid(raise_exception=True)
     return fields.validated_data
+
+
+def add_night(request: Request, slug: str) -> Sitting:
+    """Keep the runs of the body as a night of a laboratory. Raises as a view does."""
+    asked, choices = _checked_measurement(request, NightFieldsSerializer)
+    laboratory = get_object_or_404(_opened_by(request), slug=slug)
+    _check_room(laboratory)
+    return sessions.begin_session(
+        laboratory, request.user, choices=choices, engine=ENGINE, most_runs=0, is_night=True, **asked
+    )
+
+
+def _checked_measurement(request: Request, shape: type[NightFieldsSerializer]) -> tuple[dict[str, Any], list[Choice]]:
+    """Return the fields of the body, and the choices in it, of which its runs are. Raises FaultyRequest or
+    ValidationError.
+    """
+    asked = _checked(request, shape)
+    choices = [_choice(place, **{"settings": {}, **given}) for place, given in enumerate(asked.pop("choices"))]
+    names, runs = {choice.name for choice in choices}, asked.get("runs", [])
+    if len(names) < len(choices):
+        raise FaultyRequest([{"field": "choices", "message": "Each name once."}])
+    for place, run in enumerate(runs):
+        if run["choice"] not in names:
+            raise FaultyRequest([{"field": f"runs[{place}].choice", "message": "It is none of the choices."}])
+        _check_report(run, f"runs[{place}].")
+    if len({(run["block"], run["choice"]) for run in runs}) < len(runs):
+        raise FaultyRequest([{"field": "runs", "message": "Each choice once in a block."}])
+    _check_facts(asked["facts"])
+    return asked, choices
+
+
+def _check_room(laboratory: Laboratory) -> None:
+    """Raise Conflict where the laboratory has as many sittings as it may."""
+    if laboratory.sittings.count() >= laboratories.MOST_SITTINGS:
+        raise Conflict(f"The laboratory has {laboratories.MOST_SITTINGS} sittings, as many as it may.")
 
 
 def _check_report(report: Mapping[str, Any], of: str = "") -> None:

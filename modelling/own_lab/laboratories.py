@@ -35,13 +35,13 @@ def create_laboratory(user: Any, slug: str, name: str) -> Laboratory:
         with transaction.atomic():
             laboratory = Laboratory.objects.create(slug=slug, name=name)
             laboratory.members.add(user)
-            _audit(laboratory, user, "begun")
+            audit(laboratory, user, "begun")
     except IntegrityError:
         raise Refused(f"slug {slug}: it is taken; choose another one.") from None
     return laboratory
 
 
-def _audit(laboratory: Laboratory, user: Any, action: str, detail: str = "") -> None:
+def audit(laboratory: Laboratory, user: Any, action: str, detail: str = "") -> None:
     """Write an entry of the laboratory's audit trail, in the transaction of the action."""
     LaboratoryAuditEntry.objects.create(laboratory=laboratory, actor=user, action=action, detail=detail)
 
@@ -55,7 +55,7 @@ def add_member(laboratory: Laboratory, username: str, *, user: Any = None) -> No
         raise Refused(f"It has {MOST_MEMBERS} members, as many as it may.")
     with transaction.atomic():
         laboratory.members.add(member)
-        _audit(laboratory, user, "member added", username)
+        audit(laboratory, user, "member added", username)
 
 
 def remove_member(laboratory: Laboratory, username: str, *, user: Any = None) -> None:
@@ -68,7 +68,7 @@ def remove_member(laboratory: Laboratory, username: str, *, user: Any = None) ->
         if members.count() == 1:
             raise Refused(f"{username} is its last member: remove the laboratory.")
         members.remove(member)
-        _audit(laboratory, user, "member removed", username)
+        audit(laboratory, user, "member removed", username)
 
 
 def remove_session(session: Sitting, *, user: Any = None) -> None:
@@ -76,7 +76,7 @@ def remove_session(session: Sitting, *, user: Any = None) -> None:
     with transaction.atomic():
         if not _removable(Sitting.objects.filter(pk=session.pk)).exists():
             raise Refused("A change that everybody may see rests on it.")
-        _audit(session.laboratory, user, "sitting removed", f"{session.pk}: {session}, by {session.started_by}")
+        audit(session.laboratory, user, "sitting removed", f"{session.pk}: {session}, by {session.started_by}")
         session.delete()
 
 
@@ -91,7 +91,8 @@ def remove_laboratory(laboratory: Laboratory, *, user: Any = None) -> None:
         members = ", ".join(laboratory.members.order_by("username").values_list("username", flat=True))
         removed, _ = _removable(laboratory.sittings.all()).delete()
         laboratory.members.clear()
-        _audit(laboratory, user, "removed", f"members: {members}; rows that were measured: {removed}")
+        laboratory.shared_series.all().delete()
+        audit(laboratory, user, "removed", f"members: {members}; rows that were measured: {removed}")
 
 
 def _removable(sessions: QuerySet[Sitting]) -> QuerySet[Sitting]:

@@ -44,17 +44,26 @@ class Prior(NamedTuple):
 
 def prior_of_choices(workload: str, choices: Sequence[Choice]) -> Prior:
     """Return the prior of these choices from everything published under this workload."""
-    axis, places = compared_axis(choices), [choice.place for choice in choices]
+    axis = compared_axis(choices)
     if axis is None:
-        return Prior(add_place_variance(_nothing(len(choices)), places, are_alike=False), "")
+        return nothing_known(choices)
     question = Question(axis.name, workload)
     ranking = ranking_of(question)
     keys = [_key(axis, choice) for choice in choices]
     are_alike = len(set(keys)) == len(keys) and len({_rest(axis, choice) for choice in choices}) == 1
     known = add_place_variance(
-        select_entries(forecast_entries(question, ranking, keys), keys), places, are_alike=are_alike
+        select_entries(forecast_entries(question, ranking, keys), keys),
+        [choice.place for choice in choices],
+        are_alike=are_alike,
     )
     return Prior(known, "" if ranking.posterior is None else question.key)
+
+
+def nothing_known(choices: Sequence[Choice]) -> Prior:
+    """Return the prior of choices of which nothing published is known."""
+    nothing = np.zeros((1, len(choices), len(choices)))
+    flat = Components(np.ones(1), nothing[:, 0], nothing, nothing)
+    return Prior(add_place_variance(flat, [choice.place for choice in choices], are_alike=False), "")
 
 
 def knowledge_for(question: Question, rankings: Mapping[str, Ranking]) -> Knowledge:
@@ -132,8 +141,3 @@ def _rest(axis: Axis, choice: Choice) -> tuple[tuple[str, str], ...]:
     """Return the settings of a choice that are no part of its entry."""
     own = {*axis.entry, *(("backend", "host_fs") if "host_storage" in axis.entry else ())}
     return tuple(sorted(setting for setting in choice.settings.items() if setting[0] not in own))
-
-
-def _nothing(size: int) -> Components:
-    nothing = np.zeros((1, size, size))
-    return Components(np.ones(1), np.zeros((1, size)), nothing, nothing)

@@ -16,8 +16,9 @@ from modelling.evidence.serialization import AS_OF
 from modelling.models import Laboratory, Sitting, SittingRun
 
 from . import local_answer
+from .api import NightFieldsSerializer, add_night
 from .content import Here, MixHere
-from .laboratories import laboratories_of
+from .laboratories import audit, laboratories_of
 from .pools import OnPools, Runs, on_pools, published_on
 from .words import measure_command, not_measured
 
@@ -25,9 +26,12 @@ __all__ = [
     "HERE",
     "Here",
     "MixHere",
+    "NightFieldsSerializer",
     "OnPools",
     "Runs",
+    "add_night",
     "answer_here",
+    "audit",
     "laboratories_of",
     "laboratories_on",
     "laboratory_in",
@@ -106,7 +110,8 @@ def _evidence(
 ) -> dict[Laboratory, list[local_answer.SessionEvidence]]:
     """Return what each laboratory's newest sessions, under each workload and under all others, say; two queries."""
     rows = Sitting.objects.filter(laboratory__in=laboratories).exclude(workload="")
-    rows = rows.filter(Exists(SittingRun.objects.filter(sitting=OuterRef("pk"), value__isnull=False)))
+    # The first choice alone compares nothing, as nights of one place do.
+    rows = rows.filter(Exists(SittingRun.objects.filter(sitting=OuterRef("pk"), value__isnull=False, choice__gt=0)))
     under = Case(When(workload__in=[*shares], then="workload"), default=Value(""))
     place = Window(RowNumber(), partition_by=["laboratory", under], order_by="-pk")
     newest = rows.annotate(place=place).filter(place__lte=local_answer.MOST_SESSIONS).prefetch_related("runs")

@@ -19,7 +19,7 @@ from modelling.models import Laboratory, Sitting, SittingRun
 
 from . import rechecks, words
 from .content import NO_DIFFERENCE, NOT_YET, USE, Choice, Decision, PlannedRun, Refused, Standing
-from .prior import Prior, prior_of_choices
+from .prior import Prior, nothing_known, prior_of_choices
 from .signals import sitting_ended
 
 MOST_CHOICES = 20
@@ -42,15 +42,18 @@ def begin_session(
     like: Mapping[str, Any] | None = None,
     before: Sitting | None = None,
     runs: Sequence[Mapping[str, Any]] = (),
+    is_night: bool = False,
 ) -> Sitting:
     """Begin a session with its first runs planned.
 
     laboratory : stored with it where it is new; workload : of loads.WORKLOADS; "" under a load of `like`
     like : of observed_load.make_load; nothing published is of that load, so the prior says nothing
     before : what it measures again; runs : made without a server, with which it ends; sent again they are the same one
+    is_night : its runs were planned beforehand, so they end it, and nothing is decided for it
     """
     names = [choice.name for choice in choices]
-    known = prior_of_choices(workload, choices).as_json()  # takes a while: before anything is locked
+    prior = nothing_known(choices) if is_night else prior_of_choices(workload, choices)
+    known = prior.as_json()  # takes a while: before anything is locked
     with transaction.atomic():
         if laboratory.pk is None:
             laboratory.save()
@@ -74,6 +77,7 @@ def begin_session(
             seconds=seconds,
             most_runs=len(runs) or most_runs,
             before=before,
+            **({"state": Sitting.State.SPENT, "ended_at": timezone.now()} if is_night else {}),
         )
         SittingRun.objects.bulk_create(
             SittingRun(
@@ -87,7 +91,8 @@ def begin_session(
             )
             for number, run in enumerate(runs, start=1)
         )
-        _continue(session)
+        if not is_night:
+            _continue(session)
     return session
 
 

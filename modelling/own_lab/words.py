@@ -47,6 +47,8 @@ def decision_sentence(
     further : runs that would decide, of a session that has ended; None: too many
     """
     first = rows[0]
+    if len(rows) == 1:
+        return f"{first.name} alone was measured, so there is nothing to decide."
     if kind == NOT_YET:
         what = f"{_count(runs)} on this machine did not decide yet." if runs else "Nothing was measured here yet."
         took = f" About {further} more runs would decide." if further else " More than 30 further runs would be needed."

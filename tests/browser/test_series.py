@@ -32,6 +32,12 @@ def test_a_series_fits_a_phone_and_its_change_is_confirmed(transactional_db, liv
     for table in page.locator("main .table-scroll").all():
         assert table.evaluate("table => table.scrollWidth <= table.clientWidth")
     assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
+    page.get_by_role("button", name="Share it: make a page and a badge").click()
+    page.get_by_role("link", name="its address").click()
+    expect(page.get_by_text("which shared this series")).to_be_visible()
+    assert page.get_by_alt_text("perhaps slower").evaluate("image => image.complete && image.naturalWidth > 200")
+    assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
+    page.go_back()
     page.get_by_role("link", name="0.85 times as fast").click()
     page.get_by_label("What about it").select_option("confirm")
     page.get_by_role("button", name="Note it").click()

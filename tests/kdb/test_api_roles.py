@@ -132,6 +132,7 @@ TABLE = {  # the scope that a token needs, or one of several; the statuses, in t
     "series_changes_handle": "laboratory 401 404 200 404 404 404 404 404 404",
     "series_changes_list": "read 401 200 200 200 200 200 200 200 200",
     "series_changes_retrieve": "read 401 404 200 404 404 404 404 404 404",
+    "series_add_night": "measure|import 401 404 201 404 404 404 404 404 404",
     "sittings_create": "measure|import 401 400 201 400 400 400 400 400 400",
     "sittings_list": "read 401 200 200 200 200 200 200 200 200",
     "sittings_remove": "laboratory 401 404 204 404 404 404 404 404 404",

@@ -356,6 +356,9 @@ def _measure(ask: Walk) -> None:
     ask("sittings_share", id=sitting["id"])
     change = make_series_change(Laboratory.objects.get(slug="our-lab"))
     ask("series_list", slug="our-lab")
+    runs = [{"block": 1, "choice": choice["name"], "value": 1250.5} for choice in asked["choices"]]
+    night = {name: asked[name] for name in ("machine", "workload", "choices")}
+    ask("series_add_night", {**night, "runs": runs}, slug="our-lab")
     ask("series_retrieve", slug="our-lab", key=change.series)
     ask("series_changes_list", page_size=1)
     ask("series_changes_retrieve", id=change.pk)

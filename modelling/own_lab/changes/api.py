@@ -6,7 +6,7 @@ from django.db.models import QuerySet
 from django.http import Http404
 from django.shortcuts import get_object_or_404
 from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_field, extend_schema_view
-from rest_framework import mixins, serializers
+from rest_framework import mixins, serializers, status
 from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -18,15 +18,22 @@ from kdb.api.errors import form_errors
 from kdb.api.faults import FaultyRequest
 from kdb.api.shapes import shape_of
 from modelling.models import Laboratory, SeriesChange
-from modelling.own_lab.selectors import laboratories_of
+from modelling.own_lab.selectors import NightFieldsSerializer, add_night, laboratories_of
 
 from . import bisection, causes, detection, gather, selectors, words
 from .bisection import Bisection
-from .content import DEEDS, Cause, Fact, Handling, History, Series, SeriesLine
+from .content import DEEDS, Cause, Current, Fact, Handling, History, Series, SeriesLine
 from .forms import HandlingForm, MonthForm
 
 TAGS = ["my machine"]
 MONTH = OpenApiParameter("month", description="In which they were found, 2026-11; this month unless given.")
+
+
+class NightSerializer(Fields):
+    """A night that was added to the series of its choices."""
+
+    sitting = serializers.IntegerField()
+    series = shape_of(Current)(many=True)
 
 
 class SeriesListSerializer(Fields):
@@ -50,14 +57,13 @@ class SeriesChangeSerializer(serializers.ModelSerializer[SeriesChange]):
         model = SeriesChange
         fields = (
             *("id", "laboratory", "series", "about", "name", "sitting", "shown_by", "confirmed_by", "found_at"),
-            *("sentence", "command", "ratio", "low", "high", "p", "level", "facts", "handling"),
+            *("sentence", "command", "ratio", "low", "high", "p", "facts", "handling"),
         )
         read_only_fields = fields
 
     @extend_schema_field(shape_of(Series))
     def get_about(self, change: SeriesChange) -> Any:
-        about = {name: value for name, value in change.about.items() if name != "name"}
-        return shape_of(Series)(Series(**about)).data
+        return shape_of(Series)(Series.of(change.about)).data
 
     def get_sentence(self, change: SeriesChange) -> str:
         return selectors.sentence_of(change, change.about)
@@ -98,6 +104,19 @@ class SeriesViewSet(OwnedViewSet):
         """List its series."""
         lines = gather.series_lines(_laboratory(request, slug))
         return Response({"series": [shape_of(SeriesLine)(line).data for line in lines]})
+
+    @extend_schema(
+        operation_id="series_add_night", tags=TAGS, request=NightFieldsSerializer, responses={201: NightSerializer}
+    )
+    def add_night(self, request: Request, slug: str) -> Response:
+        """Add runs that were planned beforehand to the series of their choices. The answer says how fast each is now,
+        and whether it changed. The same runs and facts again are the same night.
+        """
+        night = add_night(request, slug)
+        detection.examine_sitting(night.pk)
+        told = [selectors.speed_now(night.laboratory, *named) for named in gather.series_of(night)]
+        answer = {"sitting": night.pk, "series": [shape_of(Current)(speed).data for speed in told]}
+        return Response(answer, status=status.HTTP_201_CREATED)
 
     @extend_schema(operation_id="series_retrieve", tags=TAGS, responses=shape_of(History))
     def retrieve(self, request: Request, slug: str, key: str) -> Response:

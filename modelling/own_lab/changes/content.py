@@ -4,13 +4,15 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
 from kdb.content import Among
 from modelling.evidence.words import column
 
 UNIT = "ops/s"
 NEW, ACKNOWLEDGED, EXCUSED, CONFIRMED = STATES = "new", "acknowledged", "excused", "confirmed"
+STEADY, SLOWER, FASTER, UNKNOWN = "steady", "slower", "faster", "not known"
+SPEEDS = STEADY, SLOWER, FASTER, f"perhaps {SLOWER}", f"perhaps {FASTER}", UNKNOWN
 DEEDS = {"acknowledge": ACKNOWLEDGED, "excuse": EXCUSED, "confirm": CONFIRMED, "reopen": NEW}
 
 
@@ -27,6 +29,11 @@ class Series:
     place: Annotated[str, "The disk or folder it is on."]
     settings: Annotated[Mapping[str, str], "Of the disk's path, without releases."]
     job: Annotated[str, "Digest of the load of an observed machine; empty: the load is a workload."]
+
+    @classmethod
+    def of(cls, about: Mapping[str, Any]) -> "Series":
+        """Return the series that a row keeps beside its name."""
+        return cls(**{name: value for name, value in about.items() if name != "name"})
 
     @property
     def key(self) -> str:
@@ -95,6 +102,22 @@ class Drift:
 
 
 @dataclass(frozen=True)
+class Current:
+    """How fast a series is now, and whether it changed lately."""
+
+    component: ClassVar[str] = "CurrentSpeed"
+
+    key: str
+    name: Annotated[str, "Of what is measured."]
+    load: Annotated[str, "A workload, or the load of which observed machine."]
+    point: Annotated[Point | None, "The newest that counts; null: none lately."]
+    state: Annotated[str, Among(SPEEDS)]
+    change: Annotated[int | None, "The change or suspicion that the state tells, of the last 30 days."]
+    is_new: Annotated[bool, "Whether it is a change, and no member has said anything of it."]
+    sentence: str
+
+
+@dataclass(frozen=True)
 class History:
     """A series over time: its points, oldest first, and its levels."""
 
@@ -104,6 +127,7 @@ class History:
     series: Series
     name: Annotated[str, "Of what is measured, as last called."]
     unit: str
+    current: Current
     points: tuple[Point, ...]
     levels: tuple[Level, ...]
     drift: Annotated[Drift | None, "Where its end drifts; null: it does not, as far as can be told."]

@@ -6,7 +6,7 @@ asks for it again. All that examining one sitting leads to is one transaction.
 """
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import asdict
 from datetime import date
 from typing import Any
@@ -21,12 +21,12 @@ from kdb.jobs import jobs
 from kdb.notifications import announcements
 from kdb.notifications.models import Topic
 from modelling.answer_store import staleness
-from modelling.models import MonthOfTests, SeriesChange, Sitting
+from modelling.models import Laboratory, SeriesChange, Sitting
 
 from . import gather, selectors, words
-from .content import DEEDS, Series
+from .content import DEEDS, Point, Series
 from .reruns import compare_reruns
-from .statistics.newest import MOST_P, newest_step
+from .statistics.newest import MOST, newest_step
 
 logger = logging.getLogger(__name__)
 
@@ -53,18 +53,21 @@ def examine_sitting(pk: int) -> None:
     A sitting that was examined already is left alone.
     """
     with transaction.atomic():
-        ended_at = Sitting.objects.filter(pk=pk).values_list("ended_at", flat=True).first()
-        if ended_at is None:
+        # One sitting of a laboratory after the other: two at once would find the same step.
+        of_sitting = Sitting.objects.filter(pk=pk).values("laboratory")
+        laboratory = Laboratory.objects.select_for_update().filter(pk__in=of_sitting).first()
+        sitting = Sitting.objects.filter(laboratory=laboratory, pk=pk, ended_at__isnull=False, looked_at=None).first()
+        if not sitting:
             return
-        month, _ = MonthOfTests.objects.get_or_create(month=ended_at.date().replace(day=1))
-        month = MonthOfTests.objects.select_for_update().get(pk=month.pk)  # tests are numbered one after the other
-        sitting = Sitting.objects.select_related("laboratory").filter(pk=pk, looked_at=None).first()
-        if sitting is None:
-            return
-        for series, name in _unique(gather.series_of(sitting)):
-            _confirm(sitting, series)
-            _test(sitting, series, name, month)
-        MonthOfTests.objects.filter(pk=month.pk).update(tests=month.tests)
+        named = {series.key: (series, name) for series, name in gather.series_of(sitting)}
+        changes = SeriesChange.objects.filter(laboratory=sitting.laboratory, series__in=named)
+        changes_of: dict[str, list[SeriesChange]] = {key: [] for key in named}
+        for change in changes.select_related("sitting", "shown_by", "laboratory"):
+            changes_of[change.series].append(change)
+        points_of = _newest_points(sitting, [series for series, _ in named.values()])
+        for key, (series, name) in named.items():
+            _confirm(sitting, changes_of[key])
+            _test(sitting, series, name, points_of[key], changes_of[key])
         Sitting.objects.filter(pk=pk).update(looked_at=now())
 
 
@@ -85,17 +88,21 @@ def _waiting() -> QuerySet[Sitting]:
     return Sitting.objects.filter(ended_at__isnull=False, looked_at__isnull=True, laboratory__expires_at=None)
 
 
-def _unique(named: list[tuple[Series, str]]) -> list[tuple[Series, str]]:
-    """Return each series once."""
-    return list({series.key: (series, name) for series, name in named}.values())
+def _newest_points(sitting: Sitting, named: Sequence[Series]) -> dict[str, list[Point]]:
+    """Return the points of a sitting's series up to it, by key: MOST at least, where there are as many."""
+    for most in (MOST, gather.MOST_POINTS):
+        sittings = gather.newest_sittings(sitting.laboratory, named[0], sitting, most)  # all have one machine and load
+        points = {series.key: gather.points_of(sittings, series) for series in named}
+        if min(map(len, points.values())) == min(len(sittings), MOST):
+            break  # no sitting was of other places
+    return points
 
 
-def _confirm(sitting: Sitting, series: Series) -> None:
-    """Confirm and tell each suspicion in this series that the sitting's blocks, with those since, bear out."""
-    rows = SeriesChange.objects.filter(laboratory=sitting.laboratory, series=series.key, confirmed_by=None)
-    for change in rows.filter(shown_by__ended_at__lt=sitting.ended_at).select_related(
-        "sitting", "shown_by", "laboratory"
-    ):
+def _confirm(sitting: Sitting, changes: Iterable[SeriesChange]) -> None:
+    """Confirm and tell each suspicion in a series that the sitting's blocks, with those since, bear out."""
+    for change in changes:
+        if change.confirmed_by_id or gather.end_of(change.shown_by) >= gather.end_of(sitting):
+            continue
         difference = compare_reruns(change, sitting)
         if difference is None or not difference.confirms(change.ratio):
             continue
@@ -106,39 +113,35 @@ def _confirm(sitting: Sitting, series: Series) -> None:
         logger.info("confirmed change=%s sitting=%s ratio=%.3f", change.pk, sitting.pk, change.ratio)
 
 
-def _test(sitting: Sitting, series: Series, name: str, month: MonthOfTests) -> None:
-    """Test the newest point of one series; a step that it shows becomes a suspicion."""
-    points = [point for point in gather.points_of(sitting.laboratory, series, sitting) if point.value is not None]
+def _test(sitting: Sitting, series: Series, name: str, points: list[Point], changes: Collection[SeriesChange]) -> None:
+    """Test the newest point of one series; a step that it shows becomes a suspicion. changes : that it had before"""
+    points = [point for point in points if point.value is not None]
     if not points or points[-1].sitting != sitting.pk:
         return
-    rows = SeriesChange.objects.filter(laboratory=sitting.laboratory, series=series.key)
     places = {point.sitting: place for place, point in enumerate(points)}
-    start = max((places.get(pk, 0) for pk in rows.values_list("sitting_id", flat=True)), default=0)
+    start = max((places.get(change.sitting_id, 0) for change in changes), default=0)
     step = newest_step(np.log([point.value for point in points[start:] if point.value is not None]))
-    if step is None:
+    if step is None or not step.is_suspicious:
         return
-    month.tests += 1
-    place, difference = start + step.place, step.difference
+    first, difference = points[start + step.place], step.difference
     # A later sitting that was looked at before this one may have found the same.
-    if not step.is_suspicious or rows.filter(sitting_id=points[place].sitting).exists():
+    if any(change.sitting_id == first.sitting for change in changes):
         return
     low, high = difference.interval
     change = SeriesChange.objects.create(
         laboratory=sitting.laboratory,
         series=series.key,
         about={**asdict(series), "name": name},
-        sitting_id=points[place].sitting,
+        sitting_id=first.sitting,
         shown_by=sitting,
-        month=month,
-        test=month.tests,
         p=difference.p,
-        level=MOST_P,
         ratio=difference.ratio,
         low=low,
         high=high,
-        facts=[asdict(fact) for fact in points[place].facts],
+        facts=[asdict(fact) for fact in first.facts],
     )
-    change.earlier.set(point.sitting for point in points[:place])
+    every = gather.points_of(gather.newest_sittings(sitting.laboratory, series, change.sitting), series)
+    change.earlier.set(point.sitting for point in every[:-1] if point.value is not None)
     logger.info("suspected change=%s laboratory=%s ratio=%.3f", change.pk, sitting.laboratory_id, change.ratio)
 
 

@@ -1,18 +1,18 @@
 """Series out of the sittings of a laboratory: the one place where the room reads them."""
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from math import log
-from typing import Any
+from math import log, sqrt
+from statistics import median_high, median_low
+from typing import Any, NamedTuple
 
-import numpy as np
 from django.db.models import Q, QuerySet
 
 from experiments.models import CaseStudy
 from kdb.disk_path import SETTINGS
-from modelling.models import Laboratory, Sitting
+from modelling.models import Laboratory, Sitting, SittingRun
 
 from .content import Fact, Point, Series, SeriesLine
 
@@ -51,7 +51,7 @@ def series_lines(laboratory: Laboratory) -> list[SeriesLine]:
     for sitting in _ended(laboratory).order_by("-ended_at", "-pk")[:MOST_READ]:
         for series, name in series_of(sitting):
             key = series.key
-            newest.setdefault(key, (series, name, _end(sitting)))
+            newest.setdefault(key, (series, name, end_of(sitting)))
             counts[key] = counts.get(key, 0) + 1
     return [SeriesLine(key, series, name, counts[key], at.isoformat()) for key, (series, name, at) in newest.items()]
 
@@ -61,24 +61,43 @@ def find_series(laboratory: Laboratory, key: str) -> tuple[Series, str] | None:
     return next(((line.series, line.name) for line in series_lines(laboratory) if line.key == key), None)
 
 
-def points_of(laboratory: Laboratory, series: Series, until: Sitting | None = None) -> list[Point]:
-    """Return the points of a series, oldest first, of the machine's newest MOST_POINTS sittings under its load. Two
-    queries.
+class Run(NamedTuple):
+    """A run, as points need it."""
+
+    choice: int
+    value: float | None
+    disturbed: str
+
+
+def points_of(sittings: Iterable[tuple[Sitting, Sequence[Run]]], series: Series) -> list[Point]:
+    """Return the points of a series in these sittings, which are in order."""
+    points: list[Point] = []
+    before: Mapping[str, str] | None = None
+    for sitting, runs in sittings:
+        places = [place for place, (of, _) in enumerate(series_of(sitting)) if of == series]
+        if places:
+            facts = facts_of(sitting, places)
+            points.append(_point(sitting, runs, places, changed_facts(before, facts)))
+            before = facts
+    return points
+
+
+def newest_sittings(
+    laboratory: Laboratory, series: Series, until: Sitting | None = None, most: int = MOST_POINTS
+) -> list[tuple[Sitting, list[Run]]]:
+    """Return the newest sittings of the series' machine under its load, oldest first, with their runs. Two queries.
 
     until : the last sitting that is asked for
     """
-    rows = sittings_of(laboratory, series)
+    rows = sittings_of(laboratory, series).prefetch_related(None)
     if until is not None:
-        rows = rows.filter(ended_at__lte=until.ended_at)
-    points: list[Point] = []
-    before: Mapping[str, str] | None = None
-    for sitting in reversed(rows[:MOST_POINTS]):
-        places = [place for place, (of, _) in enumerate(series_of(sitting)) if of == series]
-        if places and (until is None or (_end(sitting), sitting.pk) <= (_end(until), until.pk)):
-            facts = facts_of(sitting, places)
-            points.append(_point(sitting, places, changed_facts(before, facts)))
-            before = facts
-    return points
+        rows = rows.filter(Q(ended_at__lt=until.ended_at) | Q(ended_at=until.ended_at, pk__lte=until.pk))
+    sittings = list(reversed(rows[:most]))
+    runs_of: dict[int, list[Run]] = {sitting.pk: [] for sitting in sittings}
+    runs = SittingRun.objects.filter(sitting__in=runs_of)
+    for pk, *run in runs.values_list("sitting", *Run._fields).order_by():  # models would take five times as long
+        runs_of[pk].append(Run(*run))
+    return [(sitting, runs_of[sitting.pk]) for sitting in sittings]
 
 
 @dataclass(frozen=True)
@@ -105,10 +124,10 @@ def read_tracks(own: Laboratory | None) -> dict[tuple[int, str], Track]:
         keys = [series.key for series, _ in series_of(sitting)]
         for key in dict.fromkeys(keys):
             places = [place for place, of in enumerate(keys) if of == key]
-            value = _point(sitting, places, ()).value
+            value = _point(sitting, sitting.runs.all(), places, ()).value
             if value is not None:
                 track = tracks.setdefault((sitting.laboratory_id, key), Track(sitting.laboratory_id, [], [], []))
-                track.times.append(_end(sitting))
+                track.times.append(end_of(sitting))
                 track.values.append(log(value))
                 track.facts.append(facts_of(sitting, places))
     return tracks
@@ -137,7 +156,8 @@ def _ended(laboratory: Laboratory) -> QuerySet[Sitting]:
     return Sitting.objects.filter(laboratory=laboratory, ended_at__isnull=False).only(*_READ)
 
 
-def _end(sitting: Sitting) -> datetime:
+def end_of(sitting: Sitting) -> datetime:
+    """Return when a sitting ended that has ended."""
     assert sitting.ended_at is not None  # _ended asks for no others
     return sitting.ended_at
 
@@ -151,10 +171,10 @@ def facts_of(sitting: Sitting, places: Iterable[int]) -> dict[str, str]:
     return facts
 
 
-def _point(sitting: Sitting, places: list[int], facts: tuple[Fact, ...]) -> Point:
-    runs = [run for run in sitting.runs.all() if run.choice in places]
+def _point(sitting: Sitting, runs: Iterable[Run | SittingRun], places: Sequence[int], facts: tuple[Fact, ...]) -> Point:
+    runs = [run for run in runs if run.choice in places]
     values = [run.value for run in runs if run.value is not None and not run.disturbed]
-    middle = float(np.exp(np.median(np.log(values)))) if values else None
+    middle = sqrt(median_low(values) * median_high(values)) if values else None
     slowest, fastest = (min(values), max(values)) if values else (None, None)
     disturbed = sum(bool(run.disturbed) for run in runs)
-    return Point(sitting.pk, _end(sitting).isoformat(), middle, slowest, fastest, len(values), disturbed, facts)
+    return Point(sitting.pk, end_of(sitting).isoformat(), middle, slowest, fastest, len(values), disturbed, facts)

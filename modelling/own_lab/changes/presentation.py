@@ -10,19 +10,17 @@ import numpy as np
 
 from modelling.answers.words import Chart
 
-from .content import UNIT, Drift, History, Level, Point, Series
+from .content import FASTER, SLOWER, STEADY, UNIT, UNKNOWN, Current, Drift, History, Level, Point, Series
 from .statistics.newest import newest_drift
 from .words import drift_sentence
 
+_LONGEST_LABEL, _MARGIN, _SIGN = 60, 10, 7  # of a badge: signs; pixels at the sides of a part, and of a sign
+_COLOURS, _DOUBT = {STEADY: "#2e7d32", SLOWER: "#b3261e", FASTER: "#1565c0", UNKNOWN: "#5f6368"}, "#8a5a00"
 SHOWN = 60  # points of a chart: more cannot be told apart on a phone
 
 
 def make_history(
-    key: str,
-    series: Series,
-    name: str,
-    points: Sequence[Point],
-    changes: Mapping[int, tuple[float, float, float, bool]],
+    current: Current, series: Series, points: Sequence[Point], changes: Mapping[int, tuple[float, float, float, bool]]
 ) -> History:
     """Return a series over time. changes : by first sitting; ratio, its ends, and whether it is confirmed"""
     counted = [point for point in points if point.value is not None]
@@ -36,7 +34,16 @@ def make_history(
     rate = newest_drift(values[starts[-1] :]) if starts else None
     of_rate = (rate.ratio, *rate.interval) if rate else None
     drift = Drift(*of_rate, drift_sentence(*of_rate)) if of_rate else None
-    return History(key, series, name, UNIT, tuple(points), tuple(levels), drift)
+    return History(series.key, series, current.name, UNIT, current, tuple(points), tuple(levels), drift)
+
+
+def badge(current: Current) -> dict[str, Any]:
+    """Return the words of a badge, its colour, and the width of its parts in pixels."""
+    label = f"{current.load} on {current.name}"[:_LONGEST_LABEL]
+    text = f"{current.point.value:,.0f} {UNIT}, {current.state}" if current.point else current.state
+    left, right = (_MARGIN + _SIGN * len(words) for words in (label, text))
+    colour = _COLOURS.get(current.state, _DOUBT)
+    return {"label": label, "text": text, "left": left, "right": right, "width": left + right, "colour": colour}
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ def compare_reruns(change: SeriesChange, until: Sitting | None = None) -> Differ
 
     until : the last sitting that counts
     """
-    series = Series(**{name: value for name, value in change.about.items() if name != "name"})
+    series = Series.of(change.about)
     rows = gather.sittings_of(change.laboratory, series).filter(ended_at__gt=change.shown_by.ended_at)
     if until is not None:
         rows = rows.filter(ended_at__lte=until.ended_at)

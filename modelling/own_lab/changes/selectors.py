@@ -1,18 +1,21 @@
 """Reads of series and changes, for pages, the API, the feed and notifications."""
 
-from collections.abc import Mapping
-from datetime import date
+from collections.abc import Iterable, Mapping
+from datetime import date, datetime, timedelta
 from typing import Any
 
 from django.db.models import Count, QuerySet
 from django.utils.timezone import now
 
 from kdb.notifications.models import Delivery, Topic
-from modelling.models import Laboratory, SeriesChange
+from modelling.models import Laboratory, SeriesChange, Sitting
 from modelling.own_lab.selectors import laboratories_of
 
 from . import gather, presentation, words
-from .content import History
+from .content import FASTER, NEW, SLOWER, STEADY, UNKNOWN, Current, History, Point, Series
+
+TOLD_FOR = timedelta(days=30)  # that a change is news
+_NEWEST = 10  # sittings among which the newest that counts is looked for
 
 
 def changes_of(user: Any) -> QuerySet[SeriesChange]:
@@ -32,12 +35,42 @@ def public_changes() -> QuerySet[SeriesChange]:
 def history_of(laboratory: Laboratory, key: str) -> History | None:
     """Return a series of a laboratory over time; None where it has none of this key. Four queries."""
     known = gather.find_series(laboratory, key)
-    if known is None:
-        return None
-    series, name = known
-    rows = SeriesChange.objects.filter(laboratory=laboratory, series=key)
-    changes = {row.sitting_id: (row.ratio, row.low, row.high, row.confirmed_by_id is not None) for row in rows}
-    return presentation.make_history(key, series, name, gather.points_of(laboratory, series), changes)
+    return known and history(laboratory, *known)
+
+
+def history(
+    laboratory: Laboratory, series: Series, name: str, until: Sitting | None = None, most: int = gather.MOST_POINTS
+) -> History:
+    """Return a series over time. Three queries. until : the last sitting that is asked for; most : sittings"""
+    points = gather.points_of(gather.newest_sittings(laboratory, series, until, most), series)
+    changes = SeriesChange.objects.filter(laboratory=laboratory, series=series.key).select_related("sitting")
+    steps = {one.sitting_id: (one.ratio, one.low, one.high, one.confirmed_by_id is not None) for one in changes}
+    current = _current(series, name, points, changes)
+    return presentation.make_history(current, series, points, steps)
+
+
+def speed_now(laboratory: Laboratory, series: Series, name: str) -> Current:
+    """Return how fast a series is. Three queries."""
+    return history(laboratory, series, name, most=_NEWEST).current
+
+
+def _current(series: Series, name: str, points: Iterable[Point], changes: Iterable[SeriesChange]) -> Current:
+    """Return how fast a series is, with its newest change of the TOLD_FOR before, or else an unjudged suspicion."""
+    counted = [point for point in points if point.value is not None]
+    point = counted[-1] if counted else None
+    end = datetime.fromisoformat(point.at) if point else now()
+    lately = [change for change in changes if end - TOLD_FOR < gather.end_of(change.sitting) <= end]
+    told = [change for change in lately if change.confirmed_by_id or change.standing == NEW]
+    change = max(told, key=lambda one: (one.confirmed_by_id is not None, gather.end_of(one.sitting)), default=None)
+    state, number, is_new, since = STEADY if point else UNKNOWN, None, False, ""
+    if point and change:
+        state = SLOWER if change.ratio < 1 else FASTER
+        state = state if change.confirmed_by_id else f"perhaps {state}"
+        number, is_new = change.pk, change.confirmed_by_id is not None and change.standing == NEW
+        since = f", since {gather.end_of(change.sitting):%Y-%m-%d} {change.ratio:.2f} times as fast as before"
+    return Current(
+        series.key, name, series.load, point, state, number, is_new, words.current_speed(point, state, since)
+    )
 
 
 def changes_found_in(user: Any, month: str) -> QuerySet[SeriesChange]:

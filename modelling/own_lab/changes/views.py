@@ -1,19 +1,25 @@
 """The pages of series, of what changed in them, and of one change: for members of their laboratory alone."""
 
 from datetime import timedelta
+from typing import Any
 
 from django.contrib.auth.decorators import login_required
 from django.contrib.auth.views import redirect_to_login
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.views.decorators.cache import never_cache
+from django.views.decorators.cache import cache_control, never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
 from experiments import permissions
+from kdb.web.addresses import site_of
+from modelling.models import Laboratory, SharedSeries
 from modelling.own_lab.selectors import laboratories_of
 
-from . import bisection, causes, detection, gather, presentation, reruns, selectors, words
+from . import bisection, causes, detection, gather, presentation, reruns, selectors, shared, words
+from .content import History, Series
 from .forms import HandlingForm, MonthForm
+
+CACHED_SECONDS = 600  # of a badge
 
 
 @require_safe
@@ -27,23 +33,65 @@ def series_list(request: HttpRequest, slug: str) -> HttpResponse:
     return render(request, "modelling/series_list.html", {"laboratory": laboratory, "lines": lines})
 
 
-@require_safe
+@require_http_methods(["GET", "HEAD", "POST"])
 @never_cache
 @login_required
 def series_detail(request: HttpRequest, slug: str, key: str) -> HttpResponse:
-    """Show one series over time, with its changes marked."""
+    """Show one series over time, with its changes marked; let others see it, or no longer."""
     laboratory = get_object_or_404(laboratories_of(request.user), slug=slug)
     history = selectors.history_of(laboratory, key)
     if history is None:
         raise Http404(f"no series {key} in {slug}")
+    if request.method == "POST":
+        if request.POST.get("do") == "stop":
+            shared.stop_sharing(laboratory, key, user=request.user)
+        elif not history.series.job:  # whose load names a machine that was observed
+            shared.share_series(laboratory, history.series, history.name, user=request.user)
+        return redirect(request.path)
     context = {
-        "laboratory": laboratory,
-        "history": history,
-        "rows": presentation.rows(history),
-        "chart": presentation.chart(history),
+        "is_member": True,
+        "title": words.title({"name": history.name, **vars(history.series)}),
         "changes": laboratory.changes.filter(series=key).select_related("handled_by"),
+        "shared": laboratory.shared_series.filter(series=key).first(),
+        "command": words.night_command(history.series, slug, history.series.machine),
     }
+    return _render_series(request, laboratory, history, context)
+
+
+@require_safe
+def shared_series(request: HttpRequest, address: str, sitting: int | None = None) -> HttpResponse:
+    """Show a series to whoever knows its address, without the name of its machine. sitting : the last one shown"""
+    opened = get_object_or_404(SharedSeries, address=address)
+    ended = opened.laboratory.sittings.filter(ended_at__isnull=False)
+    until = get_object_or_404(ended, pk=sitting) if sitting else None
+    history = selectors.history(opened.laboratory, Series.of(opened.about), opened.about["name"], until)
+    if not history.points:
+        raise Http404("no sitting of it is kept")
+    context = {
+        "shared": opened,
+        "title": f"{history.name} under {history.series.load}",
+        "command": words.night_command(history.series, "LABORATORY", "MACHINE"),
+    }
+    response = _render_series(request, opened.laboratory, history, context)
+    response["X-Robots-Tag"] = "noindex"
+    return response
+
+
+def _render_series(
+    request: HttpRequest, laboratory: Laboratory, history: History, context: dict[str, Any]
+) -> HttpResponse:
+    context |= {"laboratory": laboratory, "history": history, "site": site_of(request)}
+    context |= {"rows": presentation.rows(history), "chart": presentation.chart(history)}
     return render(request, "modelling/series.html", context)
+
+
+@require_safe
+@cache_control(public=True, max_age=CACHED_SECONDS)
+def badge(request: HttpRequest, address: str) -> HttpResponse:
+    """Draw how fast a shared series is, for pages elsewhere."""
+    opened = get_object_or_404(SharedSeries, address=address)
+    current = selectors.speed_now(opened.laboratory, Series.of(opened.about), opened.about["name"])
+    return render(request, "modelling/badge.svg", presentation.badge(current), content_type="image/svg+xml")
 
 
 @require_safe

@@ -53,6 +53,21 @@ def with_key(client: Client, key: str) -> Client:
     return Client(replace(client.configuration, token=key), patience_seconds=client.patience_seconds)
 
 
+def post_until_answered(client: Client, path: str, body: Mapping[str, Any]) -> Any:
+    """Return what the server answers, however often it is away for RECONNECTED_WITHIN."""
+    give_up_at, pause = time.monotonic() + RECONNECTED_WITHIN, _PAUSES[0]
+    while True:
+        try:
+            return client.post(path, body)
+        except (AwayError, ProblemError) as error:
+            is_away = isinstance(error, AwayError) or error.status >= 500
+            if not is_away or time.monotonic() + pause > give_up_at:
+                raise
+            show(f"The server is away ({error}). The run is kept, and told again in {pause:.0f} s.")
+        time.sleep(pause)
+        pause = min(2 * pause, _PAUSES[1])
+
+
 class UnderWay:
     """The sitting under way, as a file that only the same words on the same machine lead to.
 
@@ -116,17 +131,7 @@ class UnderWay:
         return answer
 
     def _tell(self, sitting: int, number: int, report: Mapping[str, Any]) -> Any:
-        give_up_at, pause = time.monotonic() + RECONNECTED_WITHIN, _PAUSES[0]
-        while True:
-            try:
-                return self.client.post(f"sittings/{sitting}/runs/{number}/", report)
-            except (AwayError, ProblemError) as error:
-                is_away = isinstance(error, AwayError) or error.status >= 500
-                if not is_away or time.monotonic() + pause > give_up_at:
-                    raise
-                show(f"The server is away ({error}). The run is kept, and told again in {pause:.0f} s.")
-            time.sleep(pause)
-            pause = min(2 * pause, _PAUSES[1])
+        return post_until_answered(self.client, f"sittings/{sitting}/runs/{number}/", report)
 
     def end(self) -> None:
         self._path.unlink(missing_ok=True)

@@ -19,7 +19,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from . import kept
+from . import kept, nights
 from .client import Client
 from .decide import LIKELY, SURE, Standing, Trial
 from .errors import KdbError
@@ -49,7 +49,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument("workload", nargs="?", help=f"of {', '.join([*WORDS, *LOADS])}")
     command.add_argument("--like", metavar="MACHINE", help="in its place: the load that was observed on a machine")
     command.add_argument("--laboratory", help="yours, with an account, whose members alone see the numbers")
-    command.add_argument("--machine", default=platform.node() or "this machine", help="what you call it")
+    command.add_argument("--machine", help="what you call it; its host name unless given")
     command.add_argument("--hypervisor", default="", help="that this machine runs under, where it cannot see that")
     command.add_argument("--place", action="append", default=[], metavar="NAME=FOLDER", help="a folder, as it is")
     command.add_argument("--disk", action="append", default=[], metavar="DEVICE=STORAGE", help="an empty scratch disk")
@@ -59,6 +59,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     instead = command.add_mutually_exclusive_group()
     instead.add_argument("--again", action="store_true", help="what led here last time, and whether it changed")
     instead.add_argument("--offline", metavar="FILE", help="decide without a server; for kdb upload FILE later")
+    instead.add_argument("--ci", action="store_true", help="do not ask: a fixed number of runs, kept as a series")
     command.add_argument("--resume", action="store_true", help="go on with the measurement that was cut off")
     command.add_argument(
         "--despite-load",
@@ -71,7 +72,11 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 
 
 def measure(client: Client, options: argparse.Namespace) -> int:
-    """Return 0: it is decided, or a timer found nothing new. 1: not yet, after as many runs as were allowed."""
+    """Return 0: it is decided, or a timer found nothing new. 1: not yet, after as many runs as were allowed. With --ci
+    as nights.measure_night does.
+    """
+    if options.ci:
+        nights.check_options(vars(options))
     if (options.like or options.again or options.every) and not options.laboratory:
         raise KdbError("Name your laboratory, where the numbers are kept: --laboratory NAME.")
     if options.resume and options.offline:
@@ -108,12 +113,12 @@ def _measured(client: Client, places: list[Place], options: argparse.Namespace) 
             raise KdbError(f"{options.offline} is there already.")
         if options.workload not in LOADS:
             raise KdbError(f"{options.workload or options.like}: without a server it measures {', '.join(LOADS)}.")
-    if not options.yes and not _agrees(places, options):
+    if not (options.yes or options.ci or _agrees(places, options)):
         return 1
     in_guest = is_guest()
     asked = {
         **({"laboratory": options.laboratory} if options.laboratory else {}),
-        "machine": options.machine,
+        "machine": options.machine or platform.node() or "this machine",
         **({"like": options.like} if options.like else {"workload": options.workload}),
         "seconds": options.seconds,
         "choices": [
@@ -124,6 +129,8 @@ def _measured(client: Client, places: list[Place], options: argparse.Namespace) 
     }
     if options.offline:
         return _offline(places, asked, options)
+    if options.ci:
+        return _in_ci(client, places, asked, waits=not options.despite_load)
     again = {"again": options.again, "if_changed": options.scheduled == CHANGE}
     of_choice = {place.choice: place for place in places}
     asked["most_runs"] = options.most_runs
@@ -168,6 +175,21 @@ def _measured(client: Client, places: list[Place], options: argparse.Namespace) 
     under_way.end()
     _tell(sitting, of_choice, under_way.page or _page(client, sitting))
     return 0 if sitting["state"] == "decided" else 1
+
+
+def _in_ci(client: Client, places: list[Place], asked: dict[str, Any], *, waits: bool) -> int:
+    if asked["workload"] not in LOADS:
+        raise KdbError(f"{asked['workload']}: with --ci it measures {', '.join(LOADS)}.")
+    load, of_choice = load_of(asked["workload"], asked["seconds"]), {place.choice: place for place in places}
+    _check_room(places, load)
+    with Guardian() as guardian:
+
+        def one_run(choice: str) -> dict[str, Any]:
+            report = _one_run(of_choice[choice], load, guardian, waits=waits)
+            show(f"{choice:24}  {_shown(report)}")
+            return report
+
+        return nights.measure_night(client, asked, one_run)
 
 
 def _checked(sitting: Any, names: Collection[str]) -> Any:
@@ -316,7 +338,7 @@ def _places(options: argparse.Namespace) -> list[Place]:
                 raise KdbError(f"--fs {fs}: allowed are {', '.join(MAKE)}.")
             places.append(Place(name, device, fs, storage, stated))
     names = [place.choice for place in places]
-    if len(names) < 2 or len(set(names)) < len(names):
+    if len(names) < (1 if options.ci else 2) or len(set(names)) < len(names):
         raise KdbError("Name two or more things to compare, each by its own name: --place a=/mnt/a --place b=/mnt/b.")
     return places
 

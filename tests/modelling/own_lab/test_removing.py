@@ -144,7 +144,7 @@ def test_the_trail_of_a_draft_outlives_it(ada):
 
 # The scope measure
 
-MEASURES = {"sittings_create", "sittings_report", "sittings_retrieve"}
+MEASURES = {"series_add_night", "sittings_create", "sittings_report", "sittings_retrieve"}
 
 
 def test_a_token_that_measures_opens_its_laboratory_and_nothing_else():
@@ -159,6 +159,7 @@ def test_a_token_that_measures_opens_its_laboratory_and_nothing_else():
     body["choices"] = [{"name": fs, "place": "vdb", "settings": {"guest_fs": fs}} for fs in ("ext4", "xfs")]
     refused = ask("sittings_create", names, key, body=body)
     assert (refused.status_code, refused.json()["errors"][0]["field"]) == (400, "laboratory")
+    assert ask("series_add_night", {**names, "laboratories": "second-lab"}, key).status_code == 404
     Laboratory.objects.get(slug="our-lab").members.clear()
     assert ask("sittings_retrieve", names, key).status_code == 404
 

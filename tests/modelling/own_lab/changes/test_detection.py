@@ -8,7 +8,7 @@ from django.utils.timezone import now
 from kdb.models import Job
 from kdb.notifications import deliveries, subscriptions
 from kdb.notifications.models import Delivery
-from modelling.models import MonthOfTests, SeriesChange, Sitting
+from modelling.models import SeriesChange, Sitting
 from modelling.own_lab.changes import detection
 from tests.factories import make_user
 from tests.modelling.own_lab.changes.conftest import make_night, reboot
@@ -48,7 +48,6 @@ def test_a_slower_kernel_is_suspected_once_and_told_once_it_was_measured_beside_
     assert "side by side), from 2026-11-21 on. New with it: kernel 6.8 (was 6.1)." in delivery.text
     look()
     Sitting.objects.update(looked_at=None)  # as if nobody had looked
-    MonthOfTests.objects.update(tests=1000)
     look()
     assert (SeriesChange.objects.count(), Delivery.objects.count()) == (1, 1)
 
@@ -76,19 +75,11 @@ def test_a_suspicion_leads_to_what_confirms_it_on_its_page_and_in_the_api(client
     assert "change, new" in client.get("/series-changes/").content.decode()
 
 
-def test_a_sitting_that_was_looked_at_counts_for_one_test_however_often_it_is_looked_at(ours, nights):
-    look()
-    before = MonthOfTests.objects.get().tests
-    detection.examine_sitting(nights[-1].pk)
-    assert MonthOfTests.objects.get().tests == before
-
-
 def test_what_does_not_change_is_not_told(ours):
     for night in range(25):
         make_night(ours, night, [1000.0 + night % 3])
     look()
     assert not SeriesChange.objects.exists()
-    assert MonthOfTests.objects.get().tests == 9  # the first sixteen nights tell nothing
     assert not Sitting.objects.filter(looked_at=None).exists()
 
 
@@ -107,16 +98,6 @@ def test_killed_while_it_tells_nothing_is_kept_and_all_is_done_again(ours, night
     look()
     assert SeriesChange.objects.get().confirmed_by is not None
     assert Delivery.objects.count() == 1
-    suspected = nights.index(SeriesChange.objects.get().shown_by)
-    # From the seventeenth night on each is one test, none twice; after the step too few nights follow.
-    assert sum(MonthOfTests.objects.values_list("tests", flat=True)) == suspected - 15
-
-
-def test_months_are_numbered_anew(ours):
-    for night in range(40):
-        make_night(ours, night, [1000.0])
-    look()
-    assert [month.tests for month in MonthOfTests.objects.order_by("month")] == [14, 10]
 
 
 def test_a_sitting_that_ends_asks_for_the_work_and_so_does_the_tick(ours, nights, ada):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from modelling.models import SeriesChange
-from modelling.own_lab.changes import detection, gather, presentation
+from modelling.own_lab.changes import detection, gather, presentation, selectors
 from tests.factories import make_user
 from tests.modelling.own_lab.changes.conftest import CHOICES, make_night
 
@@ -34,7 +34,8 @@ def test_a_point_is_the_median_of_the_runs_that_count_with_what_was_new(ours):
     make_night(
         ours, 1, [1000.0, 1200.0, 1100.0], disturbed=2, facts={"kernel": "6.8", "fio": "3.36", "measured_at": "b"}
     )
-    _, point = gather.points_of(ours, only_line(ours).series)
+    line = only_line(ours)
+    _, point = selectors.history(ours, line.series, line.name).points
     assert (point.value, point.slowest, point.fastest) == (pytest.approx(1100), 1000.0, 1200.0)
     assert (point.runs, point.disturbed) == (3, 2)
     assert [(fact.name, fact.before, fact.after) for fact in point.facts] == [
@@ -47,8 +48,7 @@ def test_a_night_of_which_nothing_counts_is_shown_and_no_part_of_a_level(ours):
     make_night(ours, 0, [1000.0])
     make_night(ours, 1, [], disturbed=2)
     line = only_line(ours)
-    points = gather.points_of(ours, line.series)
-    told = presentation.make_history(line.key, line.series, line.name, points, {})
+    told = selectors.history(ours, line.series, line.name)
     assert [point.value for point in told.points] == [pytest.approx(1000), None]
     assert [level.points for level in told.levels] == [1]
     assert presentation.chart(told).data["series"][0]["points"][1] is None
@@ -98,9 +98,9 @@ def test_strangers_see_none_of_it(client, ours, nights):
 def test_more_nights_take_no_more_queries(client, ada, ours, nights, django_assert_num_queries):
     client.force_login(ada)
     key = only_line(ours).key
-    with django_assert_num_queries(11):
+    with django_assert_num_queries(12):
         client.get(f"/laboratories/ours/series/{key}/")
     for night in range(28, 40):
         make_night(ours, night, [850.0])
-    with django_assert_num_queries(11):
+    with django_assert_num_queries(12):
         client.get(f"/laboratories/ours/series/{key}/")
