@@ -129,6 +129,8 @@ def _render_session(request: HttpRequest, session: Sitting, refusal: str) -> Htt
         "decision": decision,
         "margin_percent": round(100 * assumptions().margin),
         "runs": [(run, names[run.choice]) for run in runs],
+        "rates": "Operations a second" if session.engine == "fio" else "Transactions a second",
+        "notes": sessions.notes_of(session),
         "skipped": runs[0].disturbed if runs and all(run.disturbed and not run.value for run in runs) else "",
         "refusal": refusal,
         "may_create": permissions.may_create(request.user),
