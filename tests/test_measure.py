@@ -279,7 +279,7 @@ with ExitStack() as held, Guardian() as guardian:
             os.waitid(os.P_PID, guardian._pid, os.WEXITED | os.WNOWAIT)  # it may live on a moment
         else:
             threading.Thread(target=kill).start()
-        guardian.run(["sleep", sys.argv[4]])
+        guardian.run(["sleep", sys.argv[4]], "sleep")
 """
 
 
@@ -499,12 +499,11 @@ def test_the_chart_has_a_dot_in_an_interval_for_each_choice():
 
 @pytest.mark.parametrize("kind", ["", "kvm", "oracle"])
 def test_a_machine_says_what_it_knows_of_itself(kind, tmp_path, monkeypatch):
-    for name, output in (("systemd-detect-virt", kind or "none"), ("fio", "fio-3.33")):
-        (tmp_path / name).write_text(f"#!/bin/sh\necho {output}\n")
-        (tmp_path / name).chmod(0o755)
+    (tmp_path / "systemd-detect-virt").write_text(f"#!/bin/sh\necho {kind or 'none'}\n")
+    (tmp_path / "systemd-detect-virt").chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
     facts = facts_of([Place("a", str(tmp_path))], "", in_guest=bool(kind), waits=True)
-    assert (facts["virtual"], facts["fio"]) == ("yes" if kind else "no", "3.33")
+    assert facts["virtual"] == ("yes" if kind else "no")
     assert facts.get("hypervisor") == (kind if kind == "kvm" else None)
     assert facts.get("quiet_host") == (None if kind else "yes")  # what a guest sees is not the host
     assert facts_of([], "esxi", in_guest=True, waits=True)["hypervisor"] == "esxi"

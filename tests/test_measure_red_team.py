@@ -196,8 +196,11 @@ def test_a_problem_that_it_says_is_printed_without_control_characters(server, tm
 def test_the_job_that_runs_is_the_one_formed_here(server, tmp_path):
     server.answers = [ANSWER, {**ANSWER, "next": [], "state": "decided"}]
     assert measured(tmp_path) == 0
-    (directory,) = re.findall("^directory=(.*)$", text := (tmp_path / "jobs").read_text(), re.MULTILINE)
-    assert text == fio_job(load_of("varmail", 2), directory)
+    (directory, again) = re.findall("^directory=(.*)$", text := (tmp_path / "jobs").read_text(), re.MULTILINE)
+    job, (own,) = fio_job(load_of("varmail", 2), directory), re.findall("^write_bw_log=(.*)/curve$", text, re.MULTILINE)
+    made = f"{job}create_only=1\ncreate_fsync=0\n"
+    assert text == f"{made}{job}write_bw_log={own}/curve\nper_job_logs=0\nlog_avg_msec=1000\n"
+    assert directory == again
     assert directory.startswith(f"{tmp_path}/a/kdb-measure-")
 
 

@@ -30,11 +30,10 @@ from kdb.web.addresses import site_of
 from modelling.models import Laboratory, Sitting
 
 from . import laboratories, loads, observed_load, rechecks, sessions, sharing, visitors
-from .content import MOST_RUNS, SECONDS, Choice, Decision, Like, Load, PlannedRun, Refused
+from .content import MOST_RUNS, MOST_SET_MIB, SECONDS, Choice, Decision, Like, Load, PlannedRun, Refused
 from .forms import LaboratoryForm, MemberForm
 
 TAGS = ["my machine"]
-ENGINE = "fio"  # that kdb measure runs
 MOST_FACTS = 40
 SETTING_NAMES = ("guest_fs", "host_fs", "backend", *SETTINGS)
 
@@ -79,6 +78,7 @@ class RunReportSerializer(Fields):
         required=False, min_value=1e-9, max_value=1e15, help_text="Operations a second; left out where it failed."
     )
     disturbed = serializers.CharField(required=False, max_length=200, help_text="It counts for nothing then.")
+    note = serializers.CharField(required=False, max_length=200, help_text="What is to be said of it, on its page.")
 
 
 class RunMadeSerializer(RunReportSerializer):
@@ -119,6 +119,12 @@ class SittingFieldsSerializer(NightFieldsSerializer):
         help_text="In place of a workload: an observed machine that you may see, vm-117 or lab-1/vm-117.",
     )
     most_runs = serializers.IntegerField(min_value=2, max_value=200, default=MOST_RUNS)
+    set_mib = serializers.IntegerField(
+        min_value=0,
+        max_value=MOST_SET_MIB,
+        default=0,
+        help_text="MiB of the files of a run, about; 0, or less than the load has: as it has them.",
+    )
     choices = serializers.ListField(child=ChoiceFieldsSerializer(), min_length=2, max_length=sessions.MOST_CHOICES)
     again = serializers.BooleanField(
         default=False,
@@ -313,7 +319,8 @@ class SittingViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OwnedView
         elif like:
             asked["like"] = _like(request, like, asked)
         _check_room(laboratory)
-        session = sessions.begin_session(laboratory, request.user, choices=choices, engine=ENGINE, runs=runs, **asked)
+        asked |= {"engine": loads.engine_of(asked["workload"]), "choices": choices, "runs": runs}
+        session = sessions.begin_session(laboratory, request.user, **asked)
         return Response(self.get_serializer(session).data, status=status.HTTP_201_CREATED)
 
     def _begin_as_visitor(
@@ -323,7 +330,8 @@ class SittingViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OwnedView
             raise NotAuthenticated
         if not visitors.is_within_limits("sitting", visitors.MOST_VISITS, request._request):
             raise Throttled(visitors.DAY, "As many visitors measured today as may: measure with --offline FILE.")
-        session, key = visitors.begin_session(choices=choices, engine=ENGINE, runs=runs, **asked)
+        asked |= {"engine": loads.engine_of(asked["workload"]), "choices": choices, "runs": runs}
+        session, key = visitors.begin_session(**asked)
         answer = SittingSerializer(session, context={**self.get_serializer_context(), "key": key})
         return Response(answer.data, status=status.HTTP_201_CREATED)
 
@@ -337,7 +345,7 @@ class SittingViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OwnedView
         report = _checked(request, RunReportSerializer)
         _check_report(report)
         with _refusals_as_conflicts():
-            sessions.report_run(session, number, report.get("value"), report.get("disturbed", ""))
+            sessions.report_run(session, number, **{"value": None, **report})
         return Response(self.get_serializer(self.get_object()).data)
 
     @extend_schema(operation_id="sittings_remove", tags=TAGS, responses={204: None})
@@ -389,8 +397,9 @@ def add_night(request: Request, slug: str) -> Sitting:
     asked, choices = _checked_measurement(request, NightFieldsSerializer)
     laboratory = get_object_or_404(_opened_by(request), slug=slug)
     _check_room(laboratory)
+    engine = loads.engine_of(asked["workload"])
     return sessions.begin_session(
-        laboratory, request.user, choices=choices, engine=ENGINE, most_runs=0, is_night=True, **asked
+        laboratory, request.user, choices=choices, engine=engine, most_runs=0, is_night=True, **asked
     )
 
 
@@ -450,10 +459,8 @@ def _like(request: Request, name: str, asked: Mapping[str, Any]) -> dict[str, An
     """Return the load of the observed machine of this name. Raises FaultyRequest or PermissionDenied."""
     if isinstance(request.auth, ApiToken) and ApiToken.Scope.READ not in request.auth.scopes:
         raise PermissionDenied("What was observed needs a token with the scope read, too.")
-    seconds, version = asked["seconds"], asked["facts"].get("fio", "")
     try:
-        more = loads.direct_io_lines(seconds)
-        return observed_load.make_load(request.user, name, seconds=seconds, more=more, version=version)
+        return observed_load.make_load(request.user, name, version=asked["facts"].get("fio", ""))
     except Refused as refusal:
         raise FaultyRequest([{"field": "like", "message": str(refusal)}]) from refusal
 
@@ -469,7 +476,7 @@ def _recheck(laboratory: Laboratory, choices: list[Choice], asked: dict[str, Any
     if missing := [name for name in leading if name not in {choice.name for choice in choices}]:
         message = f"The last decision was between {' and '.join(leading)}: {' and '.join(missing)} is not among these."
         raise FaultyRequest([{"field": "choices", "message": message}])
-    asked |= {"before": before, "seconds": before.seconds, "like": before.like}
+    asked |= {"before": before, "seconds": before.seconds, "like": before.like, "set_mib": before.set_mib}
     return [choice for choice in choices if choice.name in leading]
 
 

@@ -4,25 +4,36 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
-from experiments.laboratory.benchmarks import engines
 from kdb.content import Among
 from modelling.estimation import verdict
 
 # A sitting unless it is told otherwise, as kdb measure begins it.
 SECONDS, MOST_RUNS = 30, 24
 _KIB, _MIB = 2**10, 2**20
-# Percent of reads; bytes of a read and of a write; threads, files of each, bytes of a file; writes a flush of data;
-# whether files are written over, and whether from end to end.
-OTHER_LOADS = {
-    "database": (70, 8 * _KIB, 16 * _KIB, 8, 1, 128 * _MIB, 1, 1, 0),
-    "sync-write": (0, 4 * _KIB, 4 * _KIB, 4, 1, 64 * _MIB, 1, 1, 0),
-    "vm-boot": (90, 16 * _KIB, 8 * _KIB, 4, 1, 256 * _MIB, 0, 1, 0),
-    "small-files": (75, 16 * _KIB, 16 * _KIB, 8, 2000, 16 * _KIB, 0, 0, 0),
-    "sequential-write": (0, 1 * _MIB, 1 * _MIB, 2, 1, 512 * _MIB, 0, 0, 1),
-    "sequential-mixed": (70, 1 * _MIB, 1 * _MIB, 16, 8, 4 * _MIB, 0, 0, 1),
+# Of each: percent of reads; bytes of a read and of a write; threads, files of each, bytes of a file; writes a flush of
+# files and of their data alone; whether files are written over, and whether from end to end.
+LOADS = {
+    "fileserver": (33, 128 * _KIB, 128 * _KIB, 50, 200, 128 * _KIB, 0, 0, 0, 0),
+    "varmail": (50, 16 * _KIB, 16 * _KIB, 16, 62, 16 * _KIB, 1, 0, 0, 0),
+    "webserver": (91, 16 * _KIB, 16 * _KIB, 100, 10, 16 * _KIB, 0, 0, 0, 0),
+    "randomfileaccess": (67, 8 * _KIB, 16 * _KIB, 5, 2000, 32 * _KIB, 0, 0, 0, 0),
+    "database": (70, 8 * _KIB, 16 * _KIB, 8, 1, 128 * _MIB, 0, 1, 1, 0),
+    "sync-write": (0, 4 * _KIB, 4 * _KIB, 4, 1, 64 * _MIB, 0, 1, 1, 0),
+    "vm-boot": (90, 16 * _KIB, 8 * _KIB, 4, 1, 256 * _MIB, 0, 0, 1, 0),
+    "small-files": (75, 16 * _KIB, 16 * _KIB, 8, 2000, 16 * _KIB, 0, 0, 0, 0),
+    "sequential-write": (0, 1 * _MIB, 1 * _MIB, 2, 1, 512 * _MIB, 0, 0, 0, 1),
+    "sequential-mixed": (70, 1 * _MIB, 1 * _MIB, 16, 8, 4 * _MIB, 0, 0, 0, 1),
+    "sqlite": (50, 4 * _KIB, 4 * _KIB, 1, 1, 256 * _MIB, 0, 1, 1, 0),
+    "pgbench": (50, 8 * _KIB, 8 * _KIB, 8, 1, 64 * _MIB, 0, 1, 1, 0),
 }
-WORKLOADS = (*engines.WORKLOADS, *OTHER_LOADS)
+NUMBERS = (
+    *("read_percent", "read_bytes", "write_bytes", "threads", "files", "file_bytes", "fsync_every", "fdatasync_every"),
+    *("overwrite", "sequential"),
+)
+PROGRAMS = ("sqlite", "pgbench")  # that make their own load, of which the numbers above say about the size
+WORKLOADS = tuple(LOADS)
 
+MOST_SET_MIB = 8192  # of the files of a run
 BETWEEN_SECONDS = 15  # that a run takes to be made ready
 
 NO_CHANGE, CHANGED, NOT_SURE = CHANGE_KINDS = "no change that matters", "changed", "not sure"

@@ -1,4 +1,4 @@
-"""The load of an observed machine as a job for a session: who may ask for it, and what it is made of."""
+"""The load of an observed machine for a session: who may ask for it, and what it is made of."""
 
 from dataclasses import asdict
 from datetime import timedelta
@@ -10,7 +10,7 @@ from experiments import permissions
 from experiments.fleet.selectors import machines_named
 from experiments.fleet.statistics import sum_by
 from experiments.models import DiskStatistics, ObservedMachine
-from modelling.workloads.observed_load import NotPlayedError, observed_profile, observed_to_fio
+from modelling.workloads.observed_load import LEFT_OPEN, NotPlayedError, observed_numbers, observed_profile
 
 from . import words
 from .content import Like, Refused
@@ -19,11 +19,10 @@ WATCHED = timedelta(hours=24)  # whose sums the load is made of
 LEAST_REQUESTS = 1000  # reads and writes: a share of so many is known within 3 points
 
 
-def make_load(user: Any, name: str, *, seconds: int, more: str, version: str) -> dict[str, Any]:
+def make_load(user: Any, name: str, *, version: str) -> dict[str, Any]:
     """Return the load of an observed machine as the row of a session keeps it. Raises Refused.
 
-    name : "vm-117", or "lab-1/vm-117" with its host; seconds : of one run
-    more : lines that end every job of a session; version : of the machine's fio
+    name : "vm-117", or "lab-1/vm-117" with its host; version : of the machine's fio
     """
     machine = _machine(user, name)
     called = f"{machine.host.slug}/{machine.name}"
@@ -37,12 +36,11 @@ def make_load(user: Any, name: str, *, seconds: int, more: str, version: str) ->
         )
     try:
         profile = observed_profile([(disk.counts, disk.busy_seconds) for disk in disks])
-        job = observed_to_fio(profile, folder="@FOLDER@", seconds=seconds, name="like", version=version)
     except NotPlayedError as error:
         raise Refused(f"{called}: {error}") from error
     hours = max(disk.seconds for disk in disks) / 3600
-    made = Like(called, words.describe_load(called, profile, at, hours, [*profile.notes, *job.left_open]))
-    return {**asdict(made), "job": job.text + more, "working_set_bytes": job.working_set_bytes}
+    made = Like(called, words.describe_load(called, profile, at, hours, [*profile.notes, LEFT_OPEN]))
+    return {**asdict(made), "load": observed_numbers(profile, version)}
 
 
 def _machine(user: Any, name: str) -> ObservedMachine:

@@ -41,6 +41,7 @@ def begin_session(
     facts: Mapping[str, object],
     like: Mapping[str, Any] | None = None,
     before: Sitting | None = None,
+    set_mib: int = 0,
     runs: Sequence[Mapping[str, Any]] = (),
     is_night: bool = False,
 ) -> Sitting:
@@ -77,6 +78,7 @@ def begin_session(
             seconds=seconds,
             most_runs=len(runs) or most_runs,
             before=before,
+            set_mib=set_mib,
             **({"state": Sitting.State.SPENT, "ended_at": timezone.now()} if is_night else {}),
         )
         SittingRun.objects.bulk_create(
@@ -87,6 +89,7 @@ def begin_session(
                 choice=names.index(run["choice"]),
                 value=run.get("value"),
                 disturbed=run.get("disturbed", ""),
+                note=run.get("note", ""),
                 reported_at=timezone.now(),
             )
             for number, run in enumerate(runs, start=1)
@@ -96,8 +99,10 @@ def begin_session(
     return session
 
 
-def report_run(session: Sitting, number: int, value: float | None, disturbed: str = "") -> None:
+def report_run(session: Sitting, number: int, value: float | None, disturbed: str = "", note: str = "") -> None:
     """Store what a planned run measured, in operations a second, or what disturbed it. Raises Refused.
+
+    note : what is to be said of it, whether it counts or not
 
     The same report twice does no harm. The last run of a block plans the next block, or ends the session.
     """
@@ -113,10 +118,15 @@ def report_run(session: Sitting, number: int, value: float | None, disturbed: st
             if (run.value, run.disturbed) != (value, disturbed):
                 raise Refused(f"run {number}: it was reported before, as {run.value or run.disturbed}")
             return
-        run.value, run.disturbed, run.reported_at = value, disturbed, timezone.now()
-        run.save(update_fields=["value", "disturbed", "reported_at"])
+        run.value, run.disturbed, run.note, run.reported_at = value, disturbed, note, timezone.now()
+        run.save(update_fields=["value", "disturbed", "note", "reported_at"])
         if not session.runs.filter(reported_at=None).exists():
             _continue(session)
+
+
+def notes_of(session: Sitting) -> dict[str, str]:
+    """Return what is to be said of runs, the last of each choice, by its name."""
+    return {session.choices[run.choice]["name"]: run.note for run in session.runs.all() if run.note}
 
 
 def choices_of(session: Sitting) -> tuple[Choice, ...]:

@@ -18,7 +18,7 @@ from kdb.host_storage import BACKENDS
 from modelling.models import Sitting
 
 from . import loads, sessions
-from .content import Choice, Refused
+from .content import PROGRAMS, Choice, Refused
 
 
 def share_session(session: Sitting, user: User | None, door: ImportBatch.Door) -> CaseStudy:
@@ -82,7 +82,10 @@ def _conditions(session: Sitting, header: list[str]) -> Conditions:
             "measured_year": session.created_at.year,
             "value_scope": CaseStudy.Scope.PER_VM,
             "procedure": _procedure(session),
-            "notes": [f"Run {run.number} does not count: {run.disturbed}." for run in disturbed[:20]],
+            "notes": [
+                *(f"Run {run.number} does not count: {run.disturbed}." for run in disturbed[:20]),
+                *(f"{name}: {note}." for name, note in sessions.notes_of(session).items()),
+            ],
         },
         server=of_machine,
         storage={"description": f"Places: {names}."[:300], "kind": facts.get("storage_kind", "")},
@@ -94,8 +97,9 @@ def _procedure(session: Sitting) -> str:
     made = (
         "inside a virtual machine, its hypervisor as seen from there" if sessions.is_guest(session) else "on the host"
     )
+    direct = ", direct I/O" * (session.engine == "fio")
     return (
-        f"kdb measure: {session.engine}, {session.seconds} s a run {made}, direct I/O on files made anew for each run; "
+        f"kdb measure: {session.engine}, {session.seconds} s a run {made}{direct} on files made anew for each run; "
         "runs in blocks of several choices in random order, as many as the decision took. A run that other programs or "
         "the hypervisor disturbed does not count and was made again."
     )
@@ -106,10 +110,10 @@ def _rows(session: Sitting) -> list[dict[str, str]]:
     of_choices = [_settings(session, place, choice) for place, choice in enumerate(sessions.choices_of(session))]
     load = loads.load_of(session)
     of_load = {
-        "workload": session.workload,
+        "workload": "database" if session.workload in PROGRAMS else session.workload,
         "benchmark": session.engine,
-        "benchmark_version": session.facts.get("fio", ""),
-        "parameter:direct": 1,
+        "benchmark_version": session.facts.get(session.engine, ""),
+        "parameter:direct": int(session.engine == "fio"),
         "parameter:personality": PERSONALITY,
         "parameter:threads": load.threads,
         "parameter:files": load.threads * load.files,

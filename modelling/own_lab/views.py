@@ -22,6 +22,8 @@ from . import laboratories, sessions, sharing, visitors
 from .client_file import client_file_text
 from .content import Refused
 from .forms import LaboratoryForm, MemberForm
+from .loads import load_of
+from .personality import personality_text
 
 MOST_SHOWN = 100
 
@@ -129,6 +131,9 @@ def _render_session(request: HttpRequest, session: Sitting, refusal: str) -> Htt
         "decision": decision,
         "margin_percent": round(100 * assumptions().margin),
         "runs": [(run, names[run.choice]) for run in runs],
+        "rates": "Operations a second" if session.engine == "fio" else "Transactions a second",
+        "notes": sessions.notes_of(session),
+        "personality": "" if session.like or session.engine != "fio" else personality_text(load_of(session)),
         "skipped": runs[0].disturbed if runs and all(run.disturbed and not run.value for run in runs) else "",
         "refusal": refusal,
         "may_create": permissions.may_create(request.user),

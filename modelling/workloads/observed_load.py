@@ -1,11 +1,10 @@
-"""Describe the load that an observed machine put on its disks, and write it as a job for fio. No Django.
+"""Describe the load that an observed machine put on its disks, and the numbers that replay it. No Django.
 
 Source: docs/models/profiles.md, section "The load of an observed machine".
 """
 
 import re
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable
 
 from experiments.laboratory.transport.counters import Counts, total
 
@@ -13,25 +12,13 @@ from .profiles import RANDOM_EXTENT, Accesses, Profile, Requests
 
 ALIGNED = 4096  # bytes; requests are a multiple of it, as every disk accepts that for direct I/O
 FILES_BYTES = 2**30  # of all files together, an assumption: counters do not tell the size of the working set
+LEFT_OPEN = f"Files of {FILES_BYTES // 2**20:,} MiB in all, as the size of the set is not known."
 MOST_THREADS = 1000
 _FIRST_THAT_FLUSHES_AFTER_WRITES_ONLY = (3, 38)  # https://github.com/axboe/fio/commit/704a8cfe
 
 
 class NotPlayedError(ValueError):
     """The load cannot be replayed by fio; the text says why."""
-
-
-@dataclass(frozen=True)
-class FioJob:
-    """A job for fio.
-
-    working_set_bytes : of all files that it makes
-    left_open : the assumptions, in sentences
-    """
-
-    text: str
-    working_set_bytes: int
-    left_open: tuple[str, ...]
 
 
 def observed_profile(disks: Iterable[tuple[Counts, float]]) -> Profile:
@@ -72,8 +59,8 @@ def observed_profile(disks: Iterable[tuple[Counts, float]]) -> Profile:
     )
 
 
-def observed_to_fio(profile: Profile, *, folder: str, seconds: int, name: str, version: str) -> FioJob:
-    """Return the job that replays a profile of observed_profile in a folder for so many seconds.
+def observed_numbers(profile: Profile, version: str) -> dict[str, int]:
+    """Return the numbers of the load that replays a profile of observed_profile, as Load of the API names them.
 
     version : of the fio that will run it, as fio prints it: "3.33"; "": a recent one
     """
@@ -85,30 +72,21 @@ def observed_to_fio(profile: Profile, *, folder: str, seconds: int, name: str, v
     if reads in (0, 100):  # one direction has no requests, and the size of the other
         sizes = [sizes[0 if reads else 1]] * 2
     largest = max(-(-int(size) // ALIGNED) * ALIGNED for size in sizes)
-    file_bytes = max(1, round(FILES_BYTES / threads / largest)) * largest
-    kind = {0: "write", 100: "read"}.get(reads, "rw")
-    lines = [
-        f"[{name}]",
-        f"directory={folder}",
-        "ioengine=psync",
-        f"rw=rand{kind}",
-        *([f"rwmixread={reads}"] if kind == "rw" else []),
-        _sizes(sizes),
-        f"numjobs={threads}",
-        "nrfiles=1",
-        f"filesize={file_bytes}",
-        "openfiles=100",
-        "file_service_type=random",
-        "norandommap=1",  # with it a request may be cut where it meets one that was made before
-        "fallocate=none",
-        "overwrite=1",  # or a job without reads would allocate what it writes
-        "time_based=1",
-        f"runtime={seconds}",
-        "group_reporting=1",
-        *_flushes(requests, version, is_mixed=kind == "rw"),
-    ]
-    left_open = f"Files of {FILES_BYTES // 2**20:,} MiB in all, as the size of the set is not known."
-    return FioJob("\n".join(lines) + "\n", threads * file_bytes, (left_open,))
+    (read_bytes, read_doubled), (write_bytes, write_doubled) = map(_size, sizes)
+    return {
+        "threads": threads,
+        "files": 1,
+        "file_bytes": max(1, round(FILES_BYTES / threads / largest)) * largest,
+        "read_percent": reads,
+        "read_bytes": read_bytes,
+        "read_doubled_percent": read_doubled,
+        "write_bytes": write_bytes,
+        "write_doubled_percent": write_doubled,
+        "fsync_every": 0,
+        "fdatasync_every": _writes_a_flush(requests, version, is_mixed=0 < reads < 100),
+        "overwrite": 1,  # or a load without reads would allocate what it writes
+        "sequential": 0,
+    }
 
 
 def _request_bytes(profile: Profile, requests: Requests, direction: str) -> float:
@@ -120,32 +98,18 @@ def _request_bytes(profile: Profile, requests: Requests, direction: str) -> floa
     return max(ALIGNED, moved * profile.mean_io_bytes * (requests.reads + requests.writes) / share)
 
 
-def _sizes(sizes: list[float]) -> str:
-    """Return the option of the sizes of reads and writes: multiples of ALIGNED, with these means within 20 %."""
-    if any(map(_is_between, sizes)):
-        return "bssplit=" + ",".join(_split(size) if _is_between(size) else f"{_nearest(size)}/100" for size in sizes)
-    return "bs=" + ",".join(str(_nearest(size)) for size in sizes)
+def _size(size: float) -> tuple[int, int]:
+    """Return a multiple of ALIGNED, and the percent of requests of twice that, with this mean within 20 %."""
+    nearest = max(1, round(size / ALIGNED)) * ALIGNED
+    return (nearest, 0) if abs(nearest / size - 1) <= 0.2 else (ALIGNED, round(100 * (size / ALIGNED - 1)))
 
 
-def _is_between(size: float) -> bool:
-    return abs(_nearest(size) / size - 1) > 0.2
-
-
-def _nearest(size: float) -> int:
-    return max(1, round(size / ALIGNED)) * ALIGNED
-
-
-def _split(size: float) -> str:
-    """Return ALIGNED and twice ALIGNED, with the shares in percent that give this mean."""
-    larger = round(100 * (size / ALIGNED - 1))
-    return f"{ALIGNED}/{100 - larger}:{2 * ALIGNED}/{larger}"
-
-
-def _flushes(requests: Requests, version: str, *, is_mixed: bool) -> Iterator[str]:
-    """Yield the option that flushes as often as the machine did, by fdatasync as hypervisors do."""
-    if requests.flushes and requests.writes:
-        base = requests.reads + requests.writes if is_mixed and _flushes_after_reads(version) else requests.writes
-        yield f"fdatasync={max(1, round(base / requests.flushes))}"
+def _writes_a_flush(requests: Requests, version: str, *, is_mixed: bool) -> int:
+    """Return how many writes a flush follows; 0: it never does. What a hypervisor asks of the storage is fdatasync."""
+    if not (requests.flushes and requests.writes):
+        return 0
+    of = requests.reads + requests.writes if is_mixed and _flushes_after_reads(version) else requests.writes
+    return max(1, round(of / requests.flushes))
 
 
 def _flushes_after_reads(version: str) -> bool:

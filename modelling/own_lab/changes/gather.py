@@ -1,6 +1,7 @@
 """Series out of the sittings of a laboratory: the one place where the room reads them."""
 
 import hashlib
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -26,7 +27,8 @@ _READ = ("machine", "workload", "like", "engine", "seconds", "choices", "facts",
 
 def series_of(sitting: Sitting) -> list[tuple[Series, str]]:
     """Return what each choice of a sitting is a point of, with what the choice is called."""
-    job = hashlib.sha256(sitting.like["job"].encode()).hexdigest()[:12] if sitting.like else ""
+    load = sitting.like and (sitting.like.get("job") or json.dumps(sitting.like["load"], sort_keys=True))
+    job = hashlib.sha256(load.encode()).hexdigest()[:12] if load else ""
     return [
         (
             Series(

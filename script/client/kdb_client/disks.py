@@ -22,7 +22,8 @@ _TRIES = 50  # of a tenth of a second each, for processes that were killed to le
 class Disk:
     """A disk that stays open, so that its number is given to no other one; `handle` is a path to it and no other.
 
-    node : the device that the name led to when it was opened; record : what `blank` finds it by, also after a kill
+    node : the device that the name led to when it was opened; record : what `blank` finds it by, also after a kill;
+    size : bytes
     """
 
     def __init__(self, path: str) -> None:
@@ -36,6 +37,7 @@ class Disk:
                 raise KdbError(f"{path} is no disk. A folder is named with --place.")
             self.node = os.readlink(f"/proc/self/fd/{self._held}")
             self.identity = _identity(self._held)
+            self.size = os.lseek(self._held, 0, os.SEEK_END)
             read_only = array.array("i", [0])
             fcntl.ioctl(self._held, _BLKROGET, read_only)
             if read_only[0]:

@@ -26,10 +26,10 @@ MOST_FILES, MOST_BYTES = 10**6, 2**33  # that a run makes
 MOST_MEMORY = 2**31  # bytes that all threads have under way
 
 
-def checked_load(given: Any) -> dict[str, int]:
+def checked_load(given: Any, engine: str = "fio") -> dict[str, int]:
     """Return the numbers of a load that a server gives. Raises KdbError where it is anything else, or out of bounds."""
     load = dict(given) if isinstance(given, dict) else {}
-    if load.pop("engine", None) != "fio" or load.keys() != BOUNDS.keys():
+    if load.pop("engine", None) != engine or load.keys() != BOUNDS.keys():
         others = ", ".join(sorted(load.keys() ^ BOUNDS.keys()))[:200] or "engine"
         raise KdbError(
             f"The server's load is none that this kdb knows ({others}): "

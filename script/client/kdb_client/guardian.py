@@ -68,8 +68,11 @@ class Guardian:
         os.mkdir(name, 0o700)
         return name
 
-    def run(self, command: Sequence[str]) -> tuple[int, str]:
-        """Run a command that is killed in the end, should it still run; return its exit status and complaints."""
+    def run(self, command: Sequence[str], what: str) -> str:
+        """Run a command that is killed in the end, should it still run; return its complaints.
+
+        Raises KdbError, which names `what`, where it fails.
+        """
         # It waits for a word on its input: should this process be killed before the journal has it, none comes.
         waiting = ["sh", "-c", 'read -r go && exec "$@" </dev/null', "sh", *command]
         with subprocess.Popen(
@@ -88,7 +91,9 @@ class Guardian:
                 raise
             _, complaints = program.communicate("go\n")
             self.forget(PROCESS, record)
-        return program.returncode, complaints.strip()[:500]
+        if program.returncode:
+            raise KdbError(f"{what} failed: {complaints.strip()[:500]}")
+        return complaints.strip()[:500]
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         os.close(self._pipe)

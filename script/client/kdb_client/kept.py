@@ -76,7 +76,7 @@ class UnderWay:
 
     def __init__(self, client: Client, asked: Mapping[str, Any], places: Sequence[str]) -> None:
         self.client = client
-        words = [client.configuration.url, platform.node(), {**asked, "facts": {}}, list(places)]
+        words = [client.configuration.url, platform.node(), {**asked, "facts": {}, "set_mib": 0}, list(places)]
         digest = hashlib.sha256(json.dumps(words, sort_keys=True).encode()).hexdigest()[:16]
         self._path = state_folder() / f"under-way-{digest}.json"
         self.kept: dict[str, Any] = {}

@@ -1,6 +1,6 @@
 """The loads of kdb measure where no server can be asked: those that a server gives; a test compares."""
 
-from .fio_job import BOUNDS
+from .fio_job import BOUNDS, file_bytes
 
 # Of each: percent of reads; bytes of a read and of a write; threads, files of each, bytes of a file; writes a flush of
 # files and of their data alone; whether files are written over, and whether from end to end.
@@ -15,7 +15,10 @@ LOADS = {
     "small-files": (75, 16384, 16384, 8, 2000, 16384, 0, 0, 0, 0),
     "sequential-write": (0, 2**20, 2**20, 2, 1, 2**29, 0, 0, 0, 1),
     "sequential-mixed": (70, 2**20, 2**20, 16, 8, 2**22, 0, 0, 0, 1),
+    "sqlite": (50, 4096, 4096, 1, 1, 2**28, 0, 1, 1, 0),
+    "pgbench": (50, 8192, 8192, 8, 1, 2**26, 0, 1, 1, 0),
 }
+PROGRAMS = ("sqlite", "pgbench")  # that make their own load, of which the numbers above say about the size
 # What people call them.
 WORDS = {
     **{"mail": "varmail", "web": "webserver", "files": "fileserver", "sync": "sync-write"},
@@ -27,10 +30,18 @@ _NAMES = (
 )
 
 
-def load_of(workload: str, seconds: int) -> dict[str, int]:
-    """Return the numbers of the load that a server's sitting has. workload : of LOADS"""
+def engine_of(workload: str | None) -> str:
+    """Return the program that makes a load. workload : None: the load of a machine"""
+    return workload if workload in PROGRAMS else "fio"
+
+
+def load_of(workload: str, seconds: int, set_mib: int = 0) -> dict[str, int]:
+    """Return the numbers of the load that a server's sitting has. workload : of LOADS; set_mib : of all files, or 0"""
     told = dict(zip(_NAMES, LOADS[workload], strict=True))
-    return dict.fromkeys(BOUNDS, 0) | told | {"seconds": seconds, "warm_up_seconds": warm_up_of(seconds)}
+    load = dict.fromkeys(BOUNDS, 0) | told | {"seconds": seconds, "warm_up_seconds": warm_up_of(seconds)}
+    more = "files" if load["files"] > 1 else "file_bytes"
+    load[more] *= max(1, set_mib * 2**20 // file_bytes(load))
+    return load
 
 
 def warm_up_of(seconds: int) -> int:

@@ -10,9 +10,7 @@ import os
 import platform
 import random
 import re
-import shutil
 import sys
-import tempfile
 import time
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import ExitStack
@@ -23,16 +21,17 @@ from . import kept, nights
 from .client import Client
 from .decide import LIKELY, SURE, Standing, Trial
 from .errors import KdbError
-from .fio_job import checked_load, file_bytes, fio_job
-from .guardian import FOLDER, Guardian, clean, remove_folder
-from .loads import LOADS, WORDS, load_of, warm_up_of
+from .fio_job import checked_load, file_bytes
+from .guardian import Guardian, clean
+from .loads import LOADS, WORDS, engine_of, load_of, warm_up_of
+from .memory import MEMORY
 from .output import show
-from .places import MAKE, Place, Prepared, check_folder, facts_of, hold, is_guest
+from .places import MAKE, Place, Prepared, check_folder, facts_of, hold, is_guest, set_mib
+from .programs import make_load, release_of_program
 from .schedule import CHANGE, Budget, units
 from .schedule import add_arguments as add_schedule
 from .set_up import formed
 
-FIO_HINT = "fio is not installed: apt install fio, dnf install fio, zypper install fio, or apk add fio."
 BUSY = 0.3  # of one processor, that others may use before a run
 STEAL = 0.1  # of the processors' time that the host may take away during a run
 _QUIET_TRIES, _LOOK_SECONDS = 10, 2.0
@@ -91,8 +90,6 @@ def measure(client: Client, options: argparse.Namespace) -> int:
     places = _places(options)
     if bool(options.workload) == bool(options.like):
         raise KdbError("Name either a workload or, with --like, a machine that was observed.")
-    if shutil.which("fio") is None:
-        raise KdbError(FIO_HINT)
     with ExitStack() as held:
         return _measured(client, hold(places, held), options)
 
@@ -113,7 +110,12 @@ def _measured(client: Client, places: list[Place], options: argparse.Namespace) 
             raise KdbError(f"{options.offline} is there already.")
         if options.workload not in LOADS:
             raise KdbError(f"{options.workload or options.like}: without a server it measures {', '.join(LOADS)}.")
-    if not (options.yes or options.ci or _agrees(places, options)):
+    engine, mib = engine_of(options.workload), 0
+    release = release_of_program(engine)
+    # Measured again, or each night, the files are those of last time.
+    if options.workload in LOADS and engine == "fio" and not (options.again or options.ci):
+        mib = set_mib(places, load_of(options.workload, options.seconds))
+    if not (options.yes or options.ci) and not _agrees(places, options, mib):
         return 1
     in_guest = is_guest()
     asked = {
@@ -121,11 +123,15 @@ def _measured(client: Client, places: list[Place], options: argparse.Namespace) 
         "machine": options.machine or platform.node() or "this machine",
         **({"like": options.like} if options.like else {"workload": options.workload}),
         "seconds": options.seconds,
+        "set_mib": mib,
         "choices": [
             {"name": place.choice, "place": place.name, "settings": place.settings(in_guest=in_guest)}
             for place in places
         ],
-        "facts": facts_of(places, options.hypervisor, in_guest=in_guest, waits=not options.despite_load),
+        "facts": {
+            **facts_of(places, options.hypervisor, in_guest=in_guest, waits=not options.despite_load),
+            engine: release,
+        },
     }
     if options.offline:
         return _offline(places, asked, options)
@@ -134,7 +140,7 @@ def _measured(client: Client, places: list[Place], options: argparse.Namespace) 
     again = {"again": options.again, "if_changed": options.scheduled == CHANGE}
     of_choice = {place.choice: place for place in places}
     asked["most_runs"] = options.most_runs
-    under_way = kept.UnderWay(client, asked, [f"{place.identity} {asked['facts'].get('fio')}" for place in places])
+    under_way = kept.UnderWay(client, asked, [f"{place.identity} {asked['facts'][engine]}" for place in places])
     sitting = _resumed(under_way, options, of_choice)
     if sitting is None:
         sitting = _checked(under_way.begin({**asked, **again}), of_choice)
@@ -144,15 +150,9 @@ def _measured(client: Client, places: list[Place], options: argparse.Namespace) 
         return 0
     if sitting.get("like"):
         show(sitting["like"]["sentence"])
-    load, disturbed = checked_load(sitting.get("load")), 0
-    seconds, warm_up = load["seconds"], load["warm_up_seconds"]
-    if seconds > options.seconds or (seconds < options.seconds and not options.again):
-        hint = f" Were they that long before: --seconds {seconds}." * options.again
-        raise KdbError(f"The server's runs take {seconds} seconds; {options.seconds} were asked for.{hint}")
-    if warm_up > warm_up_of(seconds):
-        raise KdbError(
-            f"The server's runs of {seconds} seconds warm up for {warm_up}; allowed are {warm_up_of(seconds)}."
-        )
+    load, disturbed = _agreed_load(sitting, engine, options), 0
+    seconds = load["seconds"] + load["warm_up_seconds"]
+    notes: dict[str, str] = {}  # what is to be said of runs, the last of each choice
     _check_room(places, load)
     budget = Budget(options.most_minutes, options.most_written)
     skipped = _why_skipped() if options.scheduled and not options.despite_load else ""
@@ -162,34 +162,55 @@ def _measured(client: Client, places: list[Place], options: argparse.Namespace) 
                 raise KdbError(f"The server asks for more than the {options.most_runs} runs that it may.")
             for run in sitting["next"]:
                 place = of_choice[run["choice"]]
-                skipped = skipped or budget.why_not(seconds + warm_up, file_bytes(load))
+                skipped = skipped or budget.why_not(seconds, file_bytes(load))
                 waits = not options.despite_load
-                report = {"disturbed": skipped} if skipped else _one_run(place, load, guardian, waits=waits)
-                show(f"run {run['number']:2}  {run['choice']:24}  {_shown(report)}")
+                report = {"disturbed": skipped} if skipped else _one_run(place, load, engine, guardian, waits=waits)
+                show(f"run {run['number']:2}  {run['choice']:24}  {_shown(report, engine)}")
                 answer = under_way.report(sitting["id"], run["number"], report, counts=run["block"] > 0)
                 sitting = _checked(answer, of_choice)
                 disturbed = disturbed + 1 if BUSY_BEFORE in report.get("disturbed", "") else 0
+                ends = _why_in_vain(run["choice"], report)
+                notes |= {run["choice"]: report["note"]} if "note" in report else {}
                 if disturbed >= len(places) and not options.scheduled:
+                    ends = f"Other programs keep the machine busy: {_busiest()}. {QUIET_HINT}"
+                if ends:
                     under_way.end()  # the next one has all its runs
-                    raise KdbError(f"Other programs keep the machine busy: {_busiest()}. {QUIET_HINT}")
+                    raise KdbError(ends)
     under_way.end()
     _tell(sitting, of_choice, under_way.page or _page(client, sitting))
+    for choice, note in notes.items():
+        show(f"{choice}: {note}.")
     return 0 if sitting["state"] == "decided" else 1
 
 
 def _in_ci(client: Client, places: list[Place], asked: dict[str, Any], *, waits: bool) -> int:
     if asked["workload"] not in LOADS:
         raise KdbError(f"{asked['workload']}: with --ci it measures {', '.join(LOADS)}.")
-    load, of_choice = load_of(asked["workload"], asked["seconds"]), {place.choice: place for place in places}
+    load, engine = load_of(asked["workload"], asked["seconds"], asked.pop("set_mib")), engine_of(asked["workload"])
     _check_room(places, load)
+    of_choice = {place.choice: place for place in places}
     with Guardian() as guardian:
 
         def one_run(choice: str) -> dict[str, Any]:
-            report = _one_run(of_choice[choice], load, guardian, waits=waits)
-            show(f"{choice:24}  {_shown(report)}")
+            report = _one_run(of_choice[choice], load, engine, guardian, waits=waits)
+            show(f"{choice:24}  {_shown(report, engine)}")
             return report
 
         return nights.measure_night(client, asked, one_run)
+
+
+def _agreed_load(sitting: Any, engine: str, options: argparse.Namespace) -> dict[str, int]:
+    """Return the load of a server's sitting. Raises KdbError where its runs take longer than was agreed to."""
+    load = checked_load(sitting.get("load"), engine)
+    seconds, warm_up = load["seconds"], load["warm_up_seconds"]
+    if seconds > options.seconds or (seconds < options.seconds and not options.again):
+        hint = f" Were they that long before: --seconds {seconds}." * options.again
+        raise KdbError(f"The server's runs take {seconds} seconds; {options.seconds} were asked for.{hint}")
+    if warm_up > warm_up_of(seconds):
+        raise KdbError(
+            f"The server's runs of {seconds} seconds warm up for {warm_up}; allowed are {warm_up_of(seconds)}."
+        )
+    return load
 
 
 def _checked(sitting: Any, names: Collection[str]) -> Any:
@@ -244,24 +265,28 @@ def _page(client: Client, sitting: Any) -> str:
 def _offline(places: list[Place], asked: dict[str, Any], options: argparse.Namespace) -> int:
     """Run block by block until the decision stands, say it, and write what a server is told later."""
     asked["facts"]["measured_at"] = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-    load = load_of(options.workload, options.seconds)
+    load, engine = load_of(options.workload, options.seconds, asked["set_mib"]), engine_of(options.workload)
     _check_room(places, load)
     runs: list[dict[str, Any]] = []
+    notes: dict[str, str] = {}
     trial = Trial([place.name for place in places])
     standing, block, waits = trial.standing(), 0, not options.despite_load
     with Guardian() as guardian:
         first = random.choice(places)  # noqa: S311 - no secret
-        report = _one_run(first, load, guardian, waits=waits)
-        show(f"warm-up  {'':24}  {_shown(report)}")
+        report = _one_run(first, load, engine, guardian, waits=waits)
+        show(f"warm-up  {'':24}  {_shown(report, engine)}")
         while len(runs) + 1 < options.most_runs and not trial.is_settled(standing):
             block += 1
             chosen = trial.next_block(standing)[: options.most_runs - len(runs)]
             random.shuffle(chosen)
             counted = {}
             for number in chosen:
-                report = _one_run(places[number], load, guardian, waits=waits)
+                report = _one_run(places[number], load, engine, guardian, waits=waits)
                 runs.append({"block": block, "choice": places[number].choice, **report})
-                show(f"run {len(runs):2}  {places[number].choice:24}  {_shown(report)}")
+                show(f"run {len(runs):2}  {places[number].choice:24}  {_shown(report, engine)}")
+                notes |= {places[number].choice: report["note"]} if "note" in report else {}
+                if ends := _why_in_vain(places[number].choice, report):
+                    raise KdbError(ends)
                 if "value" in report:
                     counted[number] = math.log(report["value"])
             if not counted and block == 1:
@@ -272,6 +297,8 @@ def _offline(places: list[Place], asked: dict[str, Any], options: argparse.Names
             Path(options.offline).write_text(json.dumps({OFFLINE: 1, **asked, "runs": runs}, indent=1), "utf-8")
     is_decided = trial.is_settled(standing)
     show("", *_offline_words(places, trial, standing, is_decided=is_decided))
+    for choice, note in notes.items():
+        show(f"{choice}: {note}.")
     show("", f"Where the server can be reached: kdb upload {options.offline}")
     return 0 if is_decided else 1
 
@@ -349,10 +376,12 @@ def _stated(text: str) -> tuple[str, dict[str, str]]:
     return first, dict(setting.split("=", 1) for setting in settings)
 
 
-def _agrees(places: list[Place], options: argparse.Namespace) -> bool:
+def _agrees(places: list[Place], options: argparse.Namespace, mib: int) -> bool:
     minutes = options.most_runs * (options.seconds + 15) / 60
     load = f"of {options.like}" if options.like else options.workload
-    show(f"Runs of {options.seconds} s under the load {load}, by fio, one after the other, on")
+    size = f" on {mib} MiB of files" if mib else ""
+    engine = engine_of(options.workload)
+    show(f"Runs of {options.seconds} s under the load {load}{size}, by {engine}, one after the other, on")
     for place in places:
         made = f"a new {place.fs} on {place.path}, WHICH IS OVERWRITTEN" if place.fs else f"files in {place.path}"
         show(f"  {place.choice}: {made}")
@@ -388,50 +417,37 @@ def share(client: Client, options: argparse.Namespace) -> int:
 # A run
 
 
-def _one_run(place: Place, load: Mapping[str, int], guardian: Guardian, *, waits: bool) -> dict[str, Any]:
-    """Return what is reported of the run: its value, or what disturbed it.
+def _one_run(place: Place, load: Mapping[str, int], engine: str, guardian: Guardian, *, waits: bool) -> dict[str, Any]:
+    """Return what is reported of the run: its value and what is to be said of it, or what disturbed it.
 
-    waits : until other programs are quiet, and takes nothing that the host disturbed
+    waits : until other programs are quiet, and takes nothing that the host disturbed or memory answered
     """
     if waits and not any(_busy(_LOOK_SECONDS) <= BUSY for _ in range(_QUIET_TRIES)):
         return {"disturbed": BUSY_BEFORE}
     with Prepared(place, guardian) as folder:
         check_folder(folder, file_bytes(load))
         before = _cpu()
-        value = _fio(fio_job(load, folder), guardian)
+        rate, note, memory = make_load(engine, load, folder, guardian)
         after = _cpu()
     stolen = (after["steal"] - before["steal"]) / max(1, after["all"] - before["all"])
     if waits and stolen > STEAL:
         return {"disturbed": f"the host took {stolen:.0%} of the processors' time away"}
-    return {"value": value}
+    if waits and memory:
+        return {"disturbed": memory, "note": memory}
+    note = "; ".join(filter(None, (memory, note)))
+    return {"value": rate, **({"note": note} if note else {})}
+
+
+def _why_in_vain(choice: str, report: Mapping[str, str]) -> str:
+    """Say why no run of a choice will count; "" where it may."""
+    why = report.get("disturbed", "")
+    return f"{choice}: {why}. Name another place, or take it as it is: --despite-load." if MEMORY in why else ""
 
 
 def _why_skipped() -> str:
     """Say why a timer's measurement is skipped as a whole; "" where the machine is quiet."""
     busy = _busy(_LOOK_SECONDS)
     return "" if busy <= BUSY else f"skipped: other programs kept {busy:.1f} processors busy"
-
-
-def _fio(job: str, guardian: Guardian) -> float:
-    """Return the operations a second of a job. Raises KdbError where fio fails."""
-    folder = guardian.new_folder(tempfile.gettempdir())
-    text, output = Path(folder) / "job.fio", Path(folder) / "output.json"
-    text.write_text(job, encoding="utf-8")
-    status, complaints = guardian.run(["fio", "--output-format=json", f"--output={output}", str(text)])
-    report = output.read_text(encoding="utf-8") if output.exists() else ""
-    remove_folder(folder)
-    guardian.forget(FOLDER, folder)
-    if status:
-        raise KdbError(f"fio failed: {complaints}")
-    try:
-        jobs = json.loads(report[report.index("{") :])["jobs"]
-        errors = [job["error"] for job in jobs if job["error"]]
-        rate = sum(job[direction]["iops"] for job in jobs for direction in ("read", "write"))
-    except (ValueError, KeyError, TypeError):
-        raise KdbError("fio's output was not understood.") from None
-    if errors or rate <= 0:
-        raise KdbError(f"fio ended with an error: {complaints or errors}")
-    return float(rate)
 
 
 def _busy(seconds: float) -> float:
@@ -480,8 +496,11 @@ def _cpu() -> dict[str, int]:
 # Words
 
 
-def _shown(report: dict[str, Any]) -> str:
-    return f"{report['value']:,.0f} operations a second" if "value" in report else f"disturbed: {report['disturbed']}"
+def _shown(report: Mapping[str, Any], engine: str) -> str:
+    if "value" not in report:
+        return f"disturbed: {report['disturbed']}"
+    unit = "operations" if engine == "fio" else "transactions"
+    return f"{report['value']:,.0f} {unit} a second" + (f"; {report['note']}" if "note" in report else "")
 
 
 def _tell(sitting: Any, of_choice: dict[str, Place], page: str) -> None:

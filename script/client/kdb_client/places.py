@@ -12,6 +12,7 @@ from pathlib import Path
 
 from .disks import LABEL, Disk, blank, output_of
 from .errors import KdbError
+from .fio_job import file_bytes
 from .guardian import DISK, FOLDER, MOUNT, Guardian, remove_folder, unmount
 
 MAKE = {  # of each file system: how it is made, without work that goes on after it was mounted
@@ -33,6 +34,7 @@ _RELEASES = {
     "btrfs-progs": ("mkfs.btrfs", "--version"),
 }
 _LEAST_FREE = 1.2  # times the files that a run makes
+_SHARE_OF_ROOM, _SET_A_SECOND, _MOST_SET = 10, 50 * 2**20, 2**33  # bytes, by what is free and by the seconds of a run
 
 
 @dataclass(frozen=True)
@@ -81,15 +83,12 @@ class Prepared:
             return self.folder
         disk.check()
         self.guardian.watch(DISK, disk.record)
-        self._do([*MAKE[self.place.fs], disk.handle])
+        make = [*MAKE[self.place.fs], disk.handle]
+        self.guardian.run(make, f"{' '.join(make)} on {self.place.path}")
         self.folder = self.guardian.new_folder(tempfile.gettempdir(), MOUNT)
-        self._do(["mount", "-t", self.place.fs, disk.handle, self.folder])
+        mount = ["mount", "-t", self.place.fs, disk.handle, self.folder]
+        self.guardian.run(mount, f"{' '.join(mount)} on {self.place.path}")
         return self.folder
-
-    def _do(self, command: Sequence[str]) -> None:
-        status, complaints = self.guardian.run(command)
-        if status:
-            raise KdbError(f"{' '.join(command)} failed on {self.place.path}: {complaints}")
 
     def __exit__(self, *exception: object) -> None:
         if self.place.disk is None:
@@ -130,9 +129,29 @@ def check_folder(path: str, needed: int) -> None:
         raise KdbError(f"{path} has {free / 2**20:,.0f} MiB free; a run needs {_LEAST_FREE * needed / 2**20:,.0f}.")
 
 
+def set_mib(places: Sequence[Place], load: Mapping[str, int]) -> int:
+    """Return the MiB of files that runs of a load have, a power of two; 0: as many as the load itself has.
+
+    They are more than caches of disks and hosts hold, as far as the places have room and making them takes no longer
+    than about half a run.
+    """
+    rooms = [_MOST_SET, load["seconds"] * _SET_A_SECOND]
+    for place in places:
+        if place.disk:
+            rooms.append(place.disk.size // _SHARE_OF_ROOM)
+            continue
+        room = os.statvfs(place.path)
+        rooms.append(room.f_bavail * room.f_frsize // _SHARE_OF_ROOM)
+        if room.f_files:  # of some file systems they never run out
+            rooms.append(room.f_favail // 2 * load["file_bytes"])
+    mib = min(rooms) // 2**20
+    size = 2 ** (mib.bit_length() - 1) if mib else 0
+    return size if size * 2**20 > file_bytes(load) else 0
+
+
 def file_system_of(path: str) -> str:
-    """Return the kind of file system that holds the folder, as the kernel calls it."""
-    return output_of(["findmnt", "--noheadings", "--output", "FSTYPE", "--target", path]).strip()
+    """Return the kind of file system that holds the folder, the last that was mounted, as the kernel calls it."""
+    return output_of(["findmnt", "--noheadings", "--output", "FSTYPE", "--target", path]).split()[-1]
 
 
 def is_guest() -> bool:
@@ -152,8 +171,7 @@ def facts_of(places: Sequence[Place], hypervisor: str, *, in_guest: bool, waits:
         "cpu": model.strip(),
         "cores": str(os.cpu_count() or ""),
         "ram_gib": f"{os.sysconf('SC_PAGE_SIZE') * os.sysconf('SC_PHYS_PAGES') / 2**30:.1f}",
-        "fio": output_of(["fio", "--version"]).strip().removeprefix("fio-"),
-        **{name: _release(command) for name, command in _RELEASES.items()},
+        **{name: release_of(command) for name, command in _RELEASES.items()},
     }
     if in_guest:
         facts["hypervisor"] = hypervisor or _HYPERVISORS.get(_virtual(), "")
@@ -164,7 +182,7 @@ def facts_of(places: Sequence[Place], hypervisor: str, *, in_guest: bool, waits:
     return {name: text[:200] for name, text in facts.items() if text}
 
 
-def _release(command: Sequence[str]) -> str:
+def release_of(command: Sequence[str]) -> str:
     """Return the first number with a dot that a program says of itself; "" where it is not installed."""
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)

@@ -7,14 +7,15 @@ import re
 import pytest
 from kdb_client import measure
 from kdb_client.command import main
-from kdb_client.fio_job import checked_load, fio_job
+from kdb_client.fio_job import checked_load, file_bytes, fio_job
 from kdb_client.guardian import Guardian
-from kdb_client.loads import LOADS, WORDS, load_of
+from kdb_client.loads import LOADS, WORDS, engine_of, load_of
 from kdb_client.places import Place
 
 from experiments.laboratory.benchmarks import engines
 from modelling.models import Sitting
 from modelling.own_lab import laboratories, loads
+from modelling.own_lab.content import MOST_SET_MIB
 from tests.factories import make_sitting, make_token, make_user
 from tests.modelling.own_lab.test_sessions import BODY, SPEED
 from tests.test_one_file import FIO
@@ -23,16 +24,19 @@ RUNS = [{"block": block, "choice": name, "value": SPEED[name]} for block in (1, 
 
 
 @pytest.mark.django_db
+@pytest.mark.parametrize("mib", [0, 1, 1024, MOST_SET_MIB])
 @pytest.mark.parametrize("workload", loads.WORKLOADS)
-def test_without_a_server_the_load_is_what_a_server_gives(workload):
-    load = loads.load_of(make_sitting(make_user(), workload=workload, seconds=30))
-    assert load_of(workload, 30) == checked_load(vars(load))
+def test_without_a_server_the_load_is_what_a_server_gives(workload, mib):
+    engine = loads.engine_of(workload)
+    load = loads.load_of(make_sitting(make_user(), workload=workload, engine=engine, seconds=30, set_mib=mib))
+    assert load_of(workload, 30, mib) == checked_load(vars(load), engine_of(workload))
+    assert mib * 2**19 < file_bytes(vars(load)) <= max(mib * 2**20, file_bytes(load_of(workload, 30)))
     assert set(LOADS) == set(loads.WORKLOADS) == {*LOADS, *WORDS.values()}
 
 
 @pytest.mark.parametrize("workload", engines.WORKLOADS)
 def test_the_job_is_that_of_a_campaign(workload):
-    job = engines.fio_job(workload, engines.SHAPES[workload], "/mnt", 30) + loads.direct_io_lines(30)
+    job = engines.fio_job(workload, engines.SHAPES[workload], "/mnt", 30) + "direct=1\nramp_time=3\n"
     assert fio_job(load_of(workload, 30), "/mnt").splitlines()[1:] == job.splitlines()[1:]
 
 
@@ -134,7 +138,7 @@ def test_what_the_host_takes_away_disturbs_a_run_unless_it_is_measured_despite_l
     clock = iter([{"all": 0, "steal": 0}, {"all": 100, "steal": 14}])
     monkeypatch.setattr(measure, "_busy", lambda seconds: 0.0)
     monkeypatch.setattr(measure, "_cpu", lambda: next(clock))
-    monkeypatch.setattr(measure, "_fio", lambda job, guardian: 900.0)
+    monkeypatch.setattr(measure, "make_load", lambda *_: (900.0, "", ""))
     with Guardian() as guardian:
-        report = measure._one_run(Place("a", str(tmp_path)), load_of("varmail", 4), guardian, waits=waits)
+        report = measure._one_run(Place("a", str(tmp_path)), load_of("varmail", 4), "fio", guardian, waits=waits)
     assert list(report) == [said]

@@ -120,3 +120,30 @@ def test_members_see_here_beside_elsewhere_and_strangers_nothing(client, ada, pu
 def test_the_published_question_is_of_what_the_choices_differ_in(settings, axis):
     question_axis = compared_axis([Choice(str(place), "disk", given) for place, given in enumerate(settings)])
     assert (question_axis and question_axis.name) == axis
+
+
+def test_what_a_run_says_stands_on_the_page_and_the_load_is_as_large_as_asked(asked, client, ada):
+    sitting = asked("sittings/", {**BODY, "workload": "sync-write", "set_mib": 1024}, 201)
+    assert sitting["load"]["threads"] * sitting["load"]["files"] * sitting["load"]["file_bytes"] == 2**30
+    for _ in range(2):
+        for run in sitting["next"]:
+            report = {"value": 10.0, "note": f"the first {run['number']}.5 GiB went to a cache at 1.8 times the speed"}
+            sitting = asked(f"sittings/{sitting['id']}/runs/{run['number']}/", report)
+    client.force_login(ada)
+    page = client.get(f"/laboratories/sittings/{sitting['id']}/").content.decode()
+    _, *runs = Sitting.objects.get().runs.exclude(reported_at=None)
+    for run in runs:
+        name = BODY["choices"][run.choice]["name"]
+        assert f"{name}: the first {run.number}.5 GiB went to a cache at 1.8 times the speed." in page
+    assert page.count(" went to a cache") == 2 * len(runs)
+    assert "flowop write name=write1,filesetname=tree,iosize=4096" in page
+
+
+@pytest.mark.parametrize("workload", ["sqlite", "pgbench"])
+def test_a_database_has_transactions(asked, client, ada, workload):
+    sitting = asked("sittings/", {**BODY, "workload": workload}, 201)
+    assert sitting["load"]["engine"] == workload
+    client.force_login(ada)
+    page = client.get(f"/laboratories/sittings/{sitting['id']}/").content.decode()
+    assert "Transactions a second" in page
+    assert "Filebench" not in page

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from experiments.case_studies import lifecycle
-from experiments.models import CaseStudy, ImportBatch, Measurement
+from experiments.models import CaseStudy, ImportBatch, Measurement, Workload
 from experiments.records.checklist import protocol_of
 from modelling.answers.estimate import ranking_of
 from modelling.evidence.question import Question
@@ -12,7 +12,7 @@ from modelling.models import Sitting
 from modelling.own_lab import laboratories, sessions, sharing
 from modelling.own_lab.content import Choice
 from modelling.own_lab.prior import knowledge_for, prior_in_laboratory
-from tests.factories import make_token, make_user, publish
+from tests.factories import entry, make_token, make_user, publish
 
 pytestmark = pytest.mark.django_db
 
@@ -212,3 +212,13 @@ def spread(known) -> float:
     apart = known.means[:, 1] - known.means[:, 0]
     inside = whole[:, 0, 0] + whole[:, 1, 1] - 2 * whole[:, 0, 1]
     return float(np.sqrt(known.weights @ (inside + (apart - known.weights @ apart) ** 2)))
+
+
+def test_a_database_that_ran_is_filed_by_its_program(ada, shared):
+    entry(Workload, "database")
+    sitting = measured(ada, {**HOST, "pgbench": "15.8"}, workload="pgbench", engine="pgbench")
+    draft = CaseStudy.objects.get(slug=shared(ada, sitting)["case_study"])
+    variant = Measurement.objects.filter(configuration__case_study=draft)[0].variant
+    assert (variant.workload.slug, variant.benchmark.slug, variant.benchmark_version) == ("database", "pgbench", "15.8")
+    sqlite = measured(ada, {**HOST, "sqlite": "3.40.1"}, workload="sqlite", engine="sqlite")
+    assert "sqlite" in shared(ada, sqlite, 409)["detail"]  # no benchmark of the catalogue yet

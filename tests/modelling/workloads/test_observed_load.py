@@ -5,12 +5,14 @@ import shutil
 import subprocess
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
+from importlib import import_module
 from pathlib import Path
 
 import pytest
+from kdb_client.fio_job import fio_job
 
 from experiments.laboratory.transport.counters import Counts
-from modelling.workloads.observed_load import NotPlayedError, observed_profile, observed_to_fio
+from modelling.workloads.observed_load import NotPlayedError, observed_numbers, observed_profile
 from modelling.workloads.profiles import Profile, Requests
 
 KIB = 1024
@@ -25,22 +27,29 @@ def counted(reads: int, read_kib: float, writes: int, write_kib: float, flushes:
 
 def options(profile: Profile, version: str = "") -> dict[str, str]:
     """The options of the profile's job."""
-    text = observed_to_fio(profile, folder="/mnt", seconds=9, name="like", version=version).text
-    return dict(line.split("=", 1) for line in text.splitlines()[1:])
+    return dict(line.split("=", 1) for line in job_of(profile, version).splitlines()[1:])
+
+
+def job_of(profile: Profile, version: str = "", folder: str = "/mnt", seconds: int = 30) -> str:
+    """The job that kdb measure forms of the profile's numbers."""
+    return fio_job({**observed_numbers(profile, version), "seconds": seconds, "warm_up_seconds": 1}, folder)
 
 
 def test_the_whole_text_by_hand():
     """Three requests in ten are reads of 16 KiB; of the writes, 8 KiB each, every second is flushed."""
-    job = observed_to_fio(
-        counted(300, 16, 700, 8, 350, under_way=4), folder="@FOLDER@", seconds=30, name="mail", version=""
-    )
-    assert job.text == (
-        "[mail]\ndirectory=@FOLDER@\nioengine=psync\nrw=randrw\nrwmixread=30\nbs=16384,8192\nnumjobs=4\nnrfiles=1\n"
+    assert job_of(counted(300, 16, 700, 8, 350, under_way=4)) == (
+        "[kdb]\ndirectory=/mnt\nioengine=psync\nrw=randrw\nrwmixread=30\nbs=16384,8192\nnumjobs=4\nnrfiles=1\n"
         "filesize=268435456\nopenfiles=100\nfile_service_type=random\nnorandommap=1\nfallocate=none\noverwrite=1\n"
         "time_based=1\nruntime=30\ngroup_reporting=1\nfdatasync=2\n"
+        "direct=1\nramp_time=1\n"
     )
-    assert job.working_set_bytes == 2**30
-    assert job.left_open == ("Files of 1,024 MiB in all, as the size of the set is not known.",)
+
+
+@pytest.mark.parametrize("counts", [(300, 16, 700, 8, 350), (100, 5.6, 0, 0), (0, 0, 10, 23.7, 10)])
+def test_loads_that_were_kept_as_text_are_kept_as_the_same_numbers(counts):
+    numbers_of = import_module("modelling.migrations.0006_say_more_of_runs").numbers_of
+    profile = counted(*counts)
+    assert numbers_of(job_of(profile)) == observed_numbers(profile, "")
 
 
 def test_counts_of_disks_together_by_hand():
@@ -161,9 +170,7 @@ def test_a_disk_counts_what_the_profile_says(name, disk, tmp_path):
     profile = counted(*PLAYED[name])
     version = subprocess.run(["fio", "--version"], capture_output=True, text=True, check=True).stdout.strip()
     job = tmp_path / "job.fio"
-    job.write_text(
-        observed_to_fio(profile, folder=str(folder), seconds=3, name="like", version=version).text + "direct=1\n"
-    )
+    job.write_text(job_of(profile, version, str(folder), 3))
     subprocess.run(["fio", "--create_only=1", str(job)], check=True, capture_output=True)
     disk_counts = requests_of(lambda: subprocess.run(["fio", str(job)], check=True, capture_output=True))
     size = profile.mean_io_bytes * (profile.requests.reads + profile.requests.writes)
