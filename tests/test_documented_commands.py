@@ -39,6 +39,7 @@ SIMULATIONS = [
     ("simulate_coverage", "--replications", "1"),
     ("value_of_runs", "--replications", "2"),
     ("few_runs", "--machines", "1"),
+    ("steady_part", "--runs", "2"),
     ("changes_found", "--share", "0.005"),
 ]
 # These change the database or a host, or run until they are stopped; they have tests of their own.
