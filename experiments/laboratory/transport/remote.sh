@@ -289,7 +289,8 @@ limit_memory() {
         root=$root/memory limit=memory.limit_in_bytes
     fi
     GROUP=$root/kdb-$$
-    mkdir "$GROUP" && echo "$1M" >"$GROUP/$limit" || return 1
+    mkdir "$GROUP" && [ -f "$GROUP/$limit" ] || return 1 # else it is a mere folder
+    echo "$1M" >"$GROUP/$limit" || return 1
     # Nothing of it goes to a swap space, which may lie on the disk that is measured.
     for swap in memory.swap.max memory.swappiness; do [ ! -w "$GROUP/$swap" ] || echo 0 >"$GROUP/$swap"; done
 }
