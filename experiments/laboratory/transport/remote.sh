@@ -288,8 +288,8 @@ limit_memory() {
     else
         root=$root/memory limit=memory.limit_in_bytes
     fi
-    GROUP=$root/kdb-$$
-    mkdir "$GROUP" && echo "$1M" >"$GROUP/$limit" || return 1
+    GROUP=$(mktemp --directory "$root/kdb-XXXXXX") && [ -f "$GROUP/$limit" ] || return 1 # else it is a mere folder
+    echo "$1M" >"$GROUP/$limit" || return 1
     # Nothing of it goes to a swap space, which may lie on the disk that is measured.
     for swap in memory.swap.max memory.swappiness; do [ ! -w "$GROUP/$swap" ] || echo 0 >"$GROUP/$swap"; done
 }

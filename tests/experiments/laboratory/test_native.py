@@ -1,6 +1,7 @@
 """Campaigns on a real host over a real sshd: fio on ext4, xfs and btrfs made on loop devices."""
 
 import json
+import subprocess
 import threading
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from experiments.campaigns import control, drafts, host_checks, hosts, plans
 from experiments.campaigns.flagged import number_of
 from experiments.imports import pipeline
 from experiments.laboratory.benchmarks import engines
-from experiments.laboratory.transport.remote import Area
+from experiments.laboratory.transport.remote import SCRIPT, Area
 from experiments.models import (
     Benchmark,
     CampaignRun,
@@ -55,6 +56,17 @@ def test_a_campaign_measures_three_file_systems(host, plain_lab):
         assert machine["mount_options"].startswith("rw")
         assert machine["kernel"] == host.facts["kernel"]
     assert plain_lab.left_overs() == []
+
+
+def test_where_no_control_group_has_memory_none_is_limited_and_the_check_goes_on(plain_lab):
+    """As in a container: the folder of the controller is there, and nothing is mounted on it."""
+    apart = ["unshare", "--mount", "--propagation", "private", "sh", "-ec"]
+    hidden = "mount -t tmpfs tmpfs /sys/fs/cgroup; mkdir /sys/fs/cgroup/memory; "
+    done = subprocess.run(
+        [*apart, f'{hidden}sh -c "$0" kdb-remote facts; ls /sys/fs/cgroup/memory', SCRIPT],
+        **{"capture_output": True, "text": True, "check": True},
+    )
+    assert ("limits_memory" in done.stdout, "kdb-" in done.stdout, "root\t0" in done.stdout) == (False, False, True)
 
 
 def test_a_benchmark_may_use_so_much_memory_and_no_more_with_its_files_in_the_cache(host, plain_lab):
