@@ -12,7 +12,7 @@ from modelling.workloads.profiles import profile
 
 
 @pytest.mark.parametrize("mib", [0, 1024])
-@pytest.mark.parametrize("workload", LOADS.keys() - PROGRAMS)
+@pytest.mark.parametrize("workload", sorted(LOADS.keys() - PROGRAMS))
 def test_personality_and_job_have_one_profile(workload, mib):
     numbers = load_of(workload, 30, mib)
     by_filebench = profile(wml.parse(personality_text(Load(engine="fio", **numbers))))
