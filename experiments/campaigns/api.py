@@ -517,6 +517,8 @@ class ArtifactViewSet(OperatorViewSet):
 
 def _campaign_form(request: Request) -> CampaignForm:
     data = fields_of(request, CampaignFieldsSerializer)
+    if "format" in data:  # a document from before the protocol has no word of it, as plans.read_document says
+        data.setdefault("follows_protocol", False)
     if (format_given := data.pop("format", FORMAT)) != FORMAT:
         raise FaultyRequest(
             [{"field": "format", "message": f"{format_given!r:.60} is no format.", "allowed": [FORMAT]}]

@@ -174,7 +174,7 @@ def retry(campaign: Campaign, run: CampaignRun) -> None:
 
     A run that waits, because its campaign was paused, goes on with it.
     """
-    if run.state == RunState.WAITING and campaign.state == State.PAUSED:
+    if run.state == RunState.WAITING and campaign.state == State.PAUSED and not campaign.case_study_id:
         start(campaign)
     else:
         _repeat_runs(campaign, CampaignRun.objects.filter(pk=run.pk))

@@ -52,8 +52,8 @@ class PlanSerializer(FormFields):
     names = (*(name for name in CampaignForm.Meta.fields if name not in ("host", "pool")), *disks.CHOICES)
     about = {
         "precision_percent": "Left out: never stop early.",
-        "follows_protocol": "Left out: true. Files are larger than the memory that may cache them, and the first run "
-        "warms up.",
+        "follows_protocol": "Left out: true, but of a document with `format` false. Files are larger than the memory "
+        "that may cache them, and the first run warms up.",
     }
 
     format = serializers.CharField(required=False, help_text=f"Of a plan's document: `{FORMAT}`.")

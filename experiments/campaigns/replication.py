@@ -142,7 +142,12 @@ def _campaign(host: Host, case_study: CaseStudy, parts: Sequence[Part], pool: St
     driver, facts, rows = parts[0].driver, host.facts, [part.configuration for part in parts]
     variants = references.variants(CaseStudy.objects.filter(pk=case_study.pk)).select_related("workload", "benchmark")
     versions = facts if driver == Host.Driver.NATIVE else facts.get("guest_image", {})
-    is_filebench = bool(versions.get("filebench")) and "filebench" in {row.benchmark.slug for row in variants}
+    # A runner runs no texts but KDB's.
+    is_filebench = (
+        not host.is_by_runner
+        and bool(versions.get("filebench"))
+        and "filebench" in {row.benchmark.slug for row in variants}
+    )
     kind = StoragePool.Kind.STORAGE if driver == Host.Driver.PROXMOX else StoragePool.Kind.IMAGE
     stem = f"{case_study.slug[:25]}-on-{host.slug[:15]}-{driver}"
     slugs = (f"{stem}-{number}" if number > 1 else stem for number in count(1))

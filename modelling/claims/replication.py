@@ -12,6 +12,7 @@ from typing import Any
 
 from django.conf import settings
 
+from experiments.campaigns.flagged import flagged_cells
 from experiments.campaigns.replication import Part, measured_parts
 from experiments.campaigns.runs.figures import throughput
 from experiments.models import Campaign, CampaignRun, CaseStudy, Claim, Configuration
@@ -26,6 +27,7 @@ from .values import Basis, Reader, Value
 
 VERDICTS = {1: "agrees", -1: "differs", 0: "too close to say"}
 _TAGS = {"agrees": "tag-good", "differs": "tag-bad"}
+_LEAST_SPREAD = 0.005  # standard deviation of ln(value)
 _WIDE = 1.96  # standard errors that a span is made for
 
 
@@ -69,6 +71,7 @@ def compare(campaign: Campaign) -> ReplicationPage:
     assert case_study is not None  # the view looks
     alike = ("replicates", "host", "engine", "personality", "scale_percent", "run_seconds")
     same = Campaign.objects.filter(**{name: getattr(campaign, name) for name in alike}).exclude(driver=campaign.driver)
+    same = same.filter(runs__in=CampaignRun.objects.counting()).distinct()
     campaigns = [campaign, *{row.driver: row for row in same.order_by("pk")}.values()]  # the latest of each driver
     measured = [pair for row in campaigns for pair in _numbers(row, measured_parts(case_study, [row.driver])[0])]
     there = gather.read_facts(of=case_study.slug).with_spread(variation)
@@ -81,6 +84,12 @@ def compare(campaign: Campaign) -> ReplicationPage:
     notes = [*dict.fromkeys(part.instead for part in parts.values() if part.instead)]
     disturbed = CampaignRun.objects.counting().filter(campaign__in=campaigns).exclude(disturbed="").count()
     notes += [f"Other programs disturbed {disturbed} of its runs."] if disturbed else []
+    flagged = {
+        cell: why
+        for row in campaigns
+        for cell, why in flagged_cells(row, row.runs.select_related("repeated_by")).items()
+    }
+    notes += [f"{cell} looks like no disk's number: {why}" for cell, why in flagged.items()]
     summary = [(verdict, counts[verdict]) for verdict in VERDICTS.values()]
     return ReplicationPage(campaigns, pairs, summary, decided, len(claims) - len(decided), notes)
 
@@ -116,7 +125,8 @@ def _spread(cells: Sequence[Sequence[float]]) -> float | None:
     if not freedom:
         return None
     squares = sum((value - sum(logs) / len(logs)) ** 2 for logs in cells for value in logs)
-    return squares / freedom * float(stdtrit(freedom, 0.975) / _WIDE) ** 2
+    # Values that a benchmark rounds may be equal; no disk repeats itself that well.
+    return max(squares / freedom, _LEAST_SPREAD**2) * float(stdtrit(freedom, 0.975) / _WIDE) ** 2
 
 
 def _judged(case_study: CaseStudy, here: PublishedFacts) -> Iterator[tuple[Claim, ClaimVerdict]]:

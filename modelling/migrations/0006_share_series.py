@@ -6,7 +6,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [("modelling", "0005_visitors")]
-    stops_older_code = "an older worker fails to keep a suspicion, and a newer one finds it again"
+    stops_older_code = "older code reads changes with their test, so its pages of series fail; a worker finds a suspicion again"
 
     operations = [
         migrations.RemoveConstraint(model_name="serieschange", name="modelling_serieschange_one_a_test"),

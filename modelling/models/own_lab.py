@@ -82,7 +82,12 @@ class Sitting(models.Model):
     facts = models.JSONField(default=dict, help_text="Of the machine, as the program found them.")
     seconds = models.PositiveIntegerField(help_text="Of one run.")
     most_runs = models.PositiveIntegerField(help_text="How many runs it may take.")
-    set_mib = models.PositiveIntegerField(default=0, help_text="MiB of the files of a run; 0: as the load has them.")
+    set_mib = models.PositiveIntegerField(
+        default=0, db_default=0, help_text="MiB of the files of a run; 0: as the load has them."
+    )
+    is_night = models.BooleanField(
+        default=False, db_default=False, help_text="Whether its runs were planned beforehand: it decides nothing."
+    )
     state = models.CharField(max_length=10, choices=State, default=State.OPEN)
     before = models.ForeignKey(
         "self",
@@ -141,7 +146,9 @@ class SittingRun(models.Model):
     choice = models.PositiveIntegerField(help_text="The place of what it measures among the choices, from 0.")
     value = models.FloatField(null=True, blank=True, help_text="Operations a second; empty: not reported yet.")
     disturbed = models.CharField(max_length=200, blank=True, help_text="What disturbed it: it counts for nothing.")
-    note = models.CharField(max_length=200, blank=True, help_text="What is to be said of it, on its page.")
+    note = models.CharField(
+        max_length=200, blank=True, default="", db_default="", help_text="What is to be said of it, on its page."
+    )
     reported_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:

@@ -97,6 +97,12 @@ class NightFieldsSerializer(Fields):
         error_messages={"invalid_choice": f"Found {{input}}; allowed are {', '.join(loads.WORKLOADS)}."},
     )
     seconds = serializers.IntegerField(min_value=2, max_value=3600, default=SECONDS, help_text="Of one run.")
+    set_mib = serializers.IntegerField(
+        min_value=0,
+        max_value=MOST_SET_MIB,
+        default=0,
+        help_text="MiB of the files of a run, about; 0, or less than the load has: as it has them.",
+    )
     choices = serializers.ListField(child=ChoiceFieldsSerializer(), min_length=1, max_length=sessions.MOST_CHOICES)
     facts = serializers.DictField(child=serializers.CharField(max_length=200), default=dict)
     runs = serializers.ListField(
@@ -119,12 +125,6 @@ class SittingFieldsSerializer(NightFieldsSerializer):
         help_text="In place of a workload: an observed machine that you may see, vm-117 or lab-1/vm-117.",
     )
     most_runs = serializers.IntegerField(min_value=2, max_value=200, default=MOST_RUNS)
-    set_mib = serializers.IntegerField(
-        min_value=0,
-        max_value=MOST_SET_MIB,
-        default=0,
-        help_text="MiB of the files of a run, about; 0, or less than the load has: as it has them.",
-    )
     choices = serializers.ListField(child=ChoiceFieldsSerializer(), min_length=2, max_length=sessions.MOST_CHOICES)
     again = serializers.BooleanField(
         default=False,

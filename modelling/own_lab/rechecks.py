@@ -33,7 +33,7 @@ def find_unchanged(before: Sitting, choices: Sequence[Choice], facts: Mapping[st
     alike = Sitting.objects.filter(laboratory=before.laboratory, machine=before.machine, workload=before.workload)
     if before.like:
         alike = alike.filter(like__machine=before.like["machine"])
-    last = alike.filter(ended_at__isnull=False, runs__value__isnull=False).first()
+    last = alike.filter(ended_at__isnull=False, runs__value__isnull=False, is_night=False).first()
     if last is None:
         return None
     settings = {choice["name"]: choice["settings"] for choice in last.choices}

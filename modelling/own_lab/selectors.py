@@ -109,7 +109,7 @@ def _evidence(
     question: Question, shares: Mapping[str, float], laboratories: list[Laboratory]
 ) -> dict[Laboratory, list[local_answer.SessionEvidence]]:
     """Return what each laboratory's newest sessions, under each workload and under all others, say; two queries."""
-    rows = Sitting.objects.filter(laboratory__in=laboratories).exclude(workload="")
+    rows = Sitting.objects.filter(laboratory__in=laboratories, is_night=False).exclude(workload="")
     # The first choice alone compares nothing, as nights of one place do.
     rows = rows.filter(Exists(SittingRun.objects.filter(sitting=OuterRef("pk"), value__isnull=False, choice__gt=0)))
     under = Case(When(workload__in=[*shares], then="workload"), default=Value(""))

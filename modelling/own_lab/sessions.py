@@ -79,6 +79,7 @@ def begin_session(
             most_runs=len(runs) or most_runs,
             before=before,
             set_mib=set_mib,
+            is_night=is_night,
             **({"state": Sitting.State.SPENT, "ended_at": timezone.now()} if is_night else {}),
         )
         SittingRun.objects.bulk_create(

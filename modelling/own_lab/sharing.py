@@ -93,6 +93,13 @@ def _conditions(session: Sitting, header: list[str]) -> Conditions:
     )
 
 
+_BLOCKS = (
+    "runs in blocks of several choices in random order, as many as the decision took. A run that other programs or "
+    "the hypervisor disturbed does not count and was made again."
+)
+_NIGHT = "as many runs of each choice, in the same order every night. A run that was disturbed does not count."
+
+
 def _procedure(session: Sitting) -> str:
     made = (
         "inside a virtual machine, its hypervisor as seen from there" if sessions.is_guest(session) else "on the host"
@@ -100,8 +107,7 @@ def _procedure(session: Sitting) -> str:
     direct = ", direct I/O" * (session.engine == "fio")
     return (
         f"kdb measure: {session.engine}, {session.seconds} s a run {made}{direct} on files made anew for each run; "
-        "runs in blocks of several choices in random order, as many as the decision took. A run that other programs or "
-        "the hypervisor disturbed does not count and was made again."
+        f"{_NIGHT if session.is_night else _BLOCKS}"
     )
 
 
@@ -114,14 +120,19 @@ def _rows(session: Sitting) -> list[dict[str, str]]:
         "benchmark": session.engine,
         "benchmark_version": session.facts.get(session.engine, ""),
         "parameter:direct": int(session.engine == "fio"),
-        "parameter:personality": PERSONALITY,
-        "parameter:threads": load.threads,
-        "parameter:files": load.threads * load.files,
-        "parameter:file_size_bytes": load.file_bytes,
         "parameter:run_seconds": session.seconds,
-        "working_set_bytes": load.threads * load.files * load.file_bytes,
-        "unit": "ops/s",
+        "parameter:threads": load.threads,
     }
+    if session.engine in PROGRAMS:  # which make files of their own
+        of_load["unit"] = "TPS"
+    else:
+        of_load |= {
+            "parameter:personality": PERSONALITY,
+            "parameter:files": load.threads * load.files,
+            "parameter:file_size_bytes": load.file_bytes,
+            "working_set_bytes": load.threads * load.files * load.file_bytes,
+            "unit": "ops/s",
+        }
     return [
         {
             **{name: str(value) for name, value in (of_choices[run.choice] | of_load).items()},

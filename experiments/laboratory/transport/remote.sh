@@ -735,7 +735,8 @@ start) # POOL TOKEN NAME SECONDS EVERY FOLDER COMMAND...: detached; it comes to 
         shift 5
         if [ -f "$area/group" ]; then
             read -r group <"$area/group"
-            echo $$ >"$group/cgroup.procs"
+            # Without its limit it would be measured in memory, and filed as if it was not.
+            echo $$ >"$group/cgroup.procs" || { echo 125 >"$name.ended"; mv "$name.ended" "$name.status"; exit 1; }
         fi
         (
             read -r _ <"$name.passed"

@@ -8,8 +8,8 @@ from typing import Annotated, Any, ClassVar
 
 from kdb.content import Among
 from modelling.evidence.words import column
+from modelling.own_lab.content import PROGRAMS
 
-UNIT = "ops/s"
 NEW, ACKNOWLEDGED, EXCUSED, CONFIRMED = STATES = "new", "acknowledged", "excused", "confirmed"
 STEADY, SLOWER, FASTER, UNKNOWN = "steady", "slower", "faster", "not known"
 SPEEDS = STEADY, SLOWER, FASTER, f"perhaps {SLOWER}", f"perhaps {FASTER}", UNKNOWN
@@ -29,6 +29,7 @@ class Series:
     place: Annotated[str, "The disk or folder it is on."]
     settings: Annotated[Mapping[str, str], "Of the disk's path, without releases."]
     job: Annotated[str, "Digest of the load of an observed machine; empty: the load is a workload."]
+    set_mib: Annotated[int, "MiB of the files of a run; 0: as the load has them."] = 0
 
     @classmethod
     def of(cls, about: Mapping[str, Any]) -> "Series":
@@ -38,12 +39,19 @@ class Series:
     @property
     def key(self) -> str:
         """Return what the series is known by in addresses."""
-        return hashlib.sha256(json.dumps(vars(self), sort_keys=True).encode()).hexdigest()[:32]
+        about = {name: value for name, value in vars(self).items() if name != "set_mib" or value}  # as before sizes
+        return hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()[:32]
+
+    @property
+    def unit(self) -> str:
+        """Return what its values are, a second."""
+        return "transactions/s" if self.engine in PROGRAMS else "ops/s"
 
     @property
     def where(self) -> str:
         """Return the place and its settings in words: vdb, guest file system ext4."""
-        return ", ".join([self.place, *(f"{column(name)} {value}" for name, value in self.settings.items())])
+        size = [f"{self.set_mib:,} MiB of files"] if self.set_mib else []
+        return ", ".join([self.place, *(f"{column(name)} {value}" for name, value in self.settings.items()), *size])
 
 
 @dataclass(frozen=True)
@@ -65,7 +73,7 @@ class Point:
 
     sitting: int
     at: Annotated[str, "When it ended, ISO 8601, UTC."]
-    value: Annotated[float | None, "Median of its runs that count, operations a second; null: none counts."]
+    value: Annotated[float | None, "Median of its runs that count, in the unit of the history; null: none counts."]
     slowest: Annotated[float | None, "Of its runs that count."]
     fastest: Annotated[float | None, "Of its runs that count."]
     runs: Annotated[int, "That count."]
@@ -82,7 +90,7 @@ class Level:
     sitting: Annotated[int, "Its first."]
     at: Annotated[str, "When that ended."]
     points: Annotated[int, "That count."]
-    value: Annotated[float, "Operations a second: the geometric mean of its points."]
+    value: Annotated[float, "The geometric mean of its points."]
     ratio: Annotated[float | None, "Speed as a multiple of the level before; null: it is the first."]
     low: Annotated[float | None, "Lower end of the ratio's 95 % interval."]
     high: Annotated[float | None, "Upper end of it."]
@@ -114,6 +122,7 @@ class Current:
     state: Annotated[str, Among(SPEEDS)]
     change: Annotated[int | None, "The change or suspicion that the state tells, of the last 30 days."]
     is_new: Annotated[bool, "Whether it is a change, and no member has said anything of it."]
+    unit: str
     sentence: str
 
 

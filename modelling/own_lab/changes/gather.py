@@ -22,7 +22,7 @@ MOST_READ = 2000  # sittings of a laboratory whose series are listed
 # What changes from release to release, and so makes no other series.
 RELEASES = tuple(column for column in SETTINGS if column.endswith(("_release", "_kernel")))
 _NO_FACTS = ("measured_at",)  # said of each sitting anew
-_READ = ("machine", "workload", "like", "engine", "seconds", "choices", "facts", "ended_at", "laboratory")
+_READ = ("machine", "workload", "like", "engine", "seconds", "set_mib", "choices", "facts", "ended_at", "laboratory")
 
 
 def series_of(sitting: Sitting) -> list[tuple[Series, str]]:
@@ -39,6 +39,7 @@ def series_of(sitting: Sitting) -> list[tuple[Series, str]]:
                 choice["place"],
                 {name: value for name, value in sorted(choice["settings"].items()) if name not in RELEASES},
                 job,
+                sitting.set_mib,
             ),
             choice["name"],
         )
@@ -149,7 +150,8 @@ def changed_facts(before: Mapping[str, str] | None, after: Mapping[str, str]) ->
 
 def sittings_of(laboratory: Laboratory, series: Series) -> QuerySet[Sitting]:
     """Return the sittings of the series' machine under its load that ended, with their runs, newest first."""
-    rows = _ended(laboratory).filter(machine=series.machine, seconds=series.seconds, engine=series.engine)
+    of_load = {"seconds": series.seconds, "engine": series.engine, "set_mib": series.set_mib}
+    rows = _ended(laboratory).filter(machine=series.machine, **of_load)
     rows = rows.filter(like__isnull=False) if series.job else rows.filter(workload=series.load)
     return rows.order_by("-ended_at", "-pk").prefetch_related("runs")
 

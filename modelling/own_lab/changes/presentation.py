@@ -10,7 +10,7 @@ import numpy as np
 
 from modelling.answers.words import Chart
 
-from .content import FASTER, SLOWER, STEADY, UNIT, UNKNOWN, Current, Drift, History, Level, Point, Series
+from .content import FASTER, SLOWER, STEADY, UNKNOWN, Current, Drift, History, Level, Point, Series
 from .statistics.newest import newest_drift
 from .words import drift_sentence
 
@@ -34,13 +34,13 @@ def make_history(
     rate = newest_drift(values[starts[-1] :]) if starts else None
     of_rate = (rate.ratio, *rate.interval) if rate else None
     drift = Drift(*of_rate, drift_sentence(*of_rate)) if of_rate else None
-    return History(series.key, series, current.name, UNIT, current, tuple(points), tuple(levels), drift)
+    return History(series.key, series, current.name, series.unit, current, tuple(points), tuple(levels), drift)
 
 
 def badge(current: Current) -> dict[str, Any]:
     """Return the words of a badge, its colour, and the width of its parts in pixels."""
     label = f"{current.load} on {current.name}"[:_LONGEST_LABEL]
-    text = f"{current.point.value:,.0f} {UNIT}, {current.state}" if current.point else current.state
+    text = f"{current.point.value:,.0f} {current.unit}, {current.state}" if current.point else current.state
     left, right = (_MARGIN + _SIGN * len(words) for words in (label, text))
     colour = _COLOURS.get(current.state, _DOUBT)
     return {"label": label, "text": text, "left": left, "right": right, "width": left + right, "colour": colour}
@@ -73,12 +73,12 @@ def chart(history: History) -> Chart | None:
     return Chart(
         id="chart-history",
         size="tall",
-        label=f"Line chart: {UNIT} of {history.name} over time, and its levels. The table has the numbers.",
+        label=f"Line chart: {history.unit} of {history.name} over time, and its levels. The table has the numbers.",
         data={
             "kind": "line",
             "horizontal": False,
-            "unit": UNIT,
-            "axis": "operations a second",
+            "unit": history.unit,
+            "axis": history.unit,
             "across": "UTC",
             "labels": [f"{point.at[5:10]} #{point.sitting}" for point in shown],
             "series": [

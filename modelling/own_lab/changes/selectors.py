@@ -43,7 +43,8 @@ def history(
 ) -> History:
     """Return a series over time. Three queries. until : the last sitting that is asked for; most : sittings"""
     points = gather.points_of(gather.newest_sittings(laboratory, series, until, most), series)
-    changes = SeriesChange.objects.filter(laboratory=laboratory, series=series.key).select_related("sitting")
+    changes = SeriesChange.objects.filter(laboratory=laboratory, series=series.key)
+    changes = changes.select_related("sitting", "shown_by", "confirmed_by")
     steps = {one.sitting_id: (one.ratio, one.low, one.high, one.confirmed_by_id is not None) for one in changes}
     current = _current(series, name, points, changes)
     return presentation.make_history(current, series, points, steps)
@@ -59,7 +60,7 @@ def _current(series: Series, name: str, points: Iterable[Point], changes: Iterab
     counted = [point for point in points if point.value is not None]
     point = counted[-1] if counted else None
     end = datetime.fromisoformat(point.at) if point else now()
-    lately = [change for change in changes if end - TOLD_FOR < gather.end_of(change.sitting) <= end]
+    lately = [change for change in changes if end - TOLD_FOR < _told_at(change) <= end]
     told = [change for change in lately if change.confirmed_by_id or change.standing == NEW]
     change = max(told, key=lambda one: (one.confirmed_by_id is not None, gather.end_of(one.sitting)), default=None)
     state, number, is_new, since = STEADY if point else UNKNOWN, None, False, ""
@@ -69,8 +70,21 @@ def _current(series: Series, name: str, points: Iterable[Point], changes: Iterab
         number, is_new = change.pk, change.confirmed_by_id is not None and change.standing == NEW
         since = f", since {gather.end_of(change.sitting):%Y-%m-%d} {change.ratio:.2f} times as fast as before"
     return Current(
-        series.key, name, series.load, point, state, number, is_new, words.current_speed(point, state, since)
+        series.key,
+        name,
+        series.load,
+        point,
+        state,
+        number,
+        is_new,
+        series.unit,
+        words.current_speed(point, series.unit, state, since),
     )
+
+
+def _told_at(change: SeriesChange) -> datetime:
+    """Return when a change was confirmed, or a suspicion found: some nights after the sitting that it began with."""
+    return gather.end_of(change.confirmed_by or change.shown_by or change.sitting)
 
 
 def changes_found_in(user: Any, month: str) -> QuerySet[SeriesChange]:

@@ -6,7 +6,7 @@ from typing import Any
 
 from modelling.evidence.words import counted, fact_words
 
-from .content import UNIT, Cause, Fact, Point, Series, Tally
+from .content import Cause, Fact, Point, Series, Tally
 
 
 def title(about: Mapping[str, Any]) -> str:
@@ -56,19 +56,20 @@ def rerun_command(about: Mapping[str, Any], laboratory: str) -> str:
 def night_command(series: Series, laboratory: str, machine: str) -> str:
     """Return the `kdb measure` command that adds a night to a series; FOLDER or DEVICE is where its place lies."""
     settings = {**series.settings}
-    fs, storage = settings.pop("guest_fs", settings.pop("host_fs", "")), settings.pop("backend", "")
+    fs = settings.pop("guest_fs" if "guest_fs" in settings else "host_fs", "")
+    storage = settings.pop("backend", "")
     stated = "".join(f",{name}={value}" for name, value in settings.items())
     disk, folder = [f"--disk=DEVICE={storage}{stated}", f"--fs={fs}"], [f"--place={series.place}=FOLDER{stated}"]
     options = ["--ci", "--laboratory", laboratory, "--machine", machine, "--seconds", str(series.seconds)]
     return shlex.join(["kdb", "measure", series.load, *options, *(disk if storage else folder)])
 
 
-def current_speed(point: Point | None, state: str, since: str) -> str:
-    """Say how fast a series is now. since : the change that it had, in words"""
+def current_speed(point: Point | None, unit: str, state: str, since: str) -> str:
+    """Say how fast a series is now. unit : of the series; since : the change that it had, in words"""
     if point is None:
         return "Nothing that counts was measured lately."
     return (
-        f"{point.value:,.0f} {UNIT} ({point.slowest:,.0f} to {point.fastest:,.0f}) on {point.at[:10]}: {state}{since}."
+        f"{point.value:,.0f} {unit} ({point.slowest:,.0f} to {point.fastest:,.0f}) on {point.at[:10]}: {state}{since}."
     )
 
 

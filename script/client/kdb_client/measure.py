@@ -27,7 +27,7 @@ from .loads import LOADS, WORDS, engine_of, load_of, warm_up_of
 from .memory import MEMORY
 from .output import show
 from .places import MAKE, Place, Prepared, check_folder, facts_of, hold, is_guest, set_mib
-from .programs import make_load, release_of_program
+from .programs import make_load, release_of_program, room_of
 from .schedule import CHANGE, Budget, units
 from .schedule import add_arguments as add_schedule
 from .set_up import formed
@@ -112,9 +112,9 @@ def _measured(client: Client, places: list[Place], options: argparse.Namespace) 
             raise KdbError(f"{options.workload or options.like}: without a server it measures {', '.join(LOADS)}.")
     engine, mib = engine_of(options.workload), 0
     release = release_of_program(engine)
-    # Measured again, or each night, the files are those of last time.
-    if options.workload in LOADS and engine == "fio" and not (options.again or options.ci):
-        mib = set_mib(places, load_of(options.workload, options.seconds))
+    if options.workload in LOADS and engine == "fio" and not options.again:  # which has the files of last time
+        # Each night the same, whatever room there is.
+        mib = set_mib([] if options.ci else places, load_of(options.workload, options.seconds))
     if not (options.yes or options.ci) and not _agrees(places, options, mib):
         return 1
     in_guest = is_guest()
@@ -153,7 +153,7 @@ def _measured(client: Client, places: list[Place], options: argparse.Namespace) 
     load, disturbed = _agreed_load(sitting, engine, options), 0
     seconds = load["seconds"] + load["warm_up_seconds"]
     notes: dict[str, str] = {}  # what is to be said of runs, the last of each choice
-    _check_room(places, load)
+    _check_room(places, load, engine)
     budget = Budget(options.most_minutes, options.most_written)
     skipped = _why_skipped() if options.scheduled and not options.despite_load else ""
     with Guardian() as guardian:
@@ -186,13 +186,16 @@ def _measured(client: Client, places: list[Place], options: argparse.Namespace) 
 def _in_ci(client: Client, places: list[Place], asked: dict[str, Any], *, waits: bool) -> int:
     if asked["workload"] not in LOADS:
         raise KdbError(f"{asked['workload']}: with --ci it measures {', '.join(LOADS)}.")
-    load, engine = load_of(asked["workload"], asked["seconds"], asked.pop("set_mib")), engine_of(asked["workload"])
-    _check_room(places, load)
+    load, engine = load_of(asked["workload"], asked["seconds"], asked["set_mib"]), engine_of(asked["workload"])
+    _check_room(places, load, engine)
     of_choice = {place.choice: place for place in places}
     with Guardian() as guardian:
 
         def one_run(choice: str) -> dict[str, Any]:
-            report = _one_run(of_choice[choice], load, engine, guardian, waits=waits)
+            try:
+                report = _one_run(of_choice[choice], load, engine, guardian, waits=waits)
+            except KdbError as error:  # of one place; the others' runs count
+                report = {"disturbed": str(error)[:200]}
             show(f"{choice:24}  {_shown(report, engine)}")
             return report
 
@@ -266,7 +269,7 @@ def _offline(places: list[Place], asked: dict[str, Any], options: argparse.Names
     """Run block by block until the decision stands, say it, and write what a server is told later."""
     asked["facts"]["measured_at"] = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
     load, engine = load_of(options.workload, options.seconds, asked["set_mib"]), engine_of(options.workload)
-    _check_room(places, load)
+    _check_room(places, load, engine)
     runs: list[dict[str, Any]] = []
     notes: dict[str, str] = {}
     trial = Trial([place.name for place in places])
@@ -341,10 +344,10 @@ def send(client: Client, path: Path) -> int:
     return 0 if sitting["state"] == "decided" else 1
 
 
-def _check_room(places: list[Place], load: Mapping[str, int]) -> None:
+def _check_room(places: list[Place], load: Mapping[str, int], engine: str) -> None:
     for place in places:
         if not place.fs:
-            check_folder(place.path, file_bytes(load))
+            check_folder(place.path, room_of(engine, load))
 
 
 def _places(options: argparse.Namespace) -> list[Place]:
@@ -425,7 +428,7 @@ def _one_run(place: Place, load: Mapping[str, int], engine: str, guardian: Guard
     if waits and not any(_busy(_LOOK_SECONDS) <= BUSY for _ in range(_QUIET_TRIES)):
         return {"disturbed": BUSY_BEFORE}
     with Prepared(place, guardian) as folder:
-        check_folder(folder, file_bytes(load))
+        check_folder(folder, room_of(engine, load))
         before = _cpu()
         rate, note, memory = make_load(engine, load, folder, guardian)
         after = _cpu()

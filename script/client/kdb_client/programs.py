@@ -5,6 +5,7 @@ import json
 import os
 import pwd
 import re
+import shutil
 import sys
 import tempfile
 from collections.abc import Mapping
@@ -21,7 +22,7 @@ from .places import file_system_of, release_of
 _PROGRAMS = {  # what says its release, and the packages that have it
     "fio": (("fio", "--version"), "fio"),
     "sqlite": ((sys.executable, "-c", "import sqlite3; raise SystemExit(sqlite3.sqlite_version)"), "python3"),
-    "pgbench": (("pgbench", "--version"), "postgresql or postgresql-server"),
+    "pgbench": (("initdb", "--version"), "postgresql or postgresql-server"),
 }
 _MOST_READS = 50  # percent of a load that may read: of others no write cache is told
 _MOST_INTERVALS = 60  # of a curve; none is shorter than a second
@@ -31,7 +32,8 @@ _SCALE_BYTES = 2**25  # of room for a scale of 1: half of it tables, half the lo
 # FOLDER SCALE CLIENTS WARM_UP SECONDS INTERVAL. Nobody else reaches the server; killed, its processes end with it.
 _PGBENCH = """
 cd "$1" && initdb --no-sync --auth=trust --locale=C --username=kdb data >log || exit
-postgres -D data -c listen_addresses= -c unix_socket_directories="$1" >>log 2>&1 &
+postgres -D data -c listen_addresses= -c unix_socket_directories="$1" -c max_wal_size=256MB \
+    -c min_wal_size=80MB -c dynamic_shared_memory_type=mmap >>log 2>&1 &
 trap 'kill -INT $! && wait $!' EXIT
 until pg_isready --quiet --host="$1"; do kill -0 $! || { tail -n 3 log >&2; exit 1; }; sleep 0.1; done
 bench() { pgbench --host="$folder" --username=kdb "$@" postgres; }
@@ -44,10 +46,23 @@ Shown = tuple[float, list[float]]  # a rate, and the curve of it or of the bytes
 
 def release_of_program(engine: str) -> str:
     """Return the release of the program that makes a load. Raises KdbError where it is not installed."""
-    command, packages = _PROGRAMS[engine]
-    if not (release := release_of(command)):
+    (program, *options), packages = _PROGRAMS[engine]
+    program = shutil.which(program, path=_postgresql_path()) or program
+    if not (release := release_of((program, *options))):
         raise KdbError(f"{engine} is not installed; apt, dnf, zypper and apk have it: {packages}.")
     return release
+
+
+def room_of(engine: str, load: Mapping[str, int]) -> int:
+    """Return the bytes that a load has on the disk; a database's log has as many as its tables."""
+    return file_bytes(load) * (1 if engine == "fio" else 2)
+
+
+def _postgresql_path() -> str:
+    """Return where programs are looked for, the newest PostgreSQL that distributions keep off the PATH first."""
+    servers = [*glob.glob("/usr/lib/postgresql/*/bin"), *glob.glob("/usr/pgsql-*/bin")]
+    newest = sorted(servers, key=lambda folder: [int(number) for number in re.findall(r"\d+", folder)])[-1:]
+    return os.pathsep.join([*newest, os.environ.get("PATH", os.defpath)])
 
 
 def make_load(engine: str, load: Mapping[str, int], folder: str, guardian: Guardian) -> tuple[float, str, str]:
@@ -120,11 +135,10 @@ def _pgbench(load: Mapping[str, int], interval: int, folder: str, own: str, guar
         nobody = pwd.getpwnam("nobody")
         os.chown(folder, nobody.pw_uid, nobody.pw_gid)
         as_user = ["setpriv", f"--reuid={nobody.pw_uid}", f"--regid={nobody.pw_gid}", "--clear-groups"]
-    servers = sorted([*glob.glob("/usr/lib/postgresql/*/bin"), *glob.glob("/usr/pgsql-*/bin")])[-1:]
-    path = os.pathsep.join([*servers, os.environ.get("PATH", os.defpath)])
     scale = max(1, file_bytes(load) // _SCALE_BYTES)
     numbers = (scale, load["threads"], load["warm_up_seconds"], load["seconds"], interval)
     words = ["sh", "-c", _PGBENCH, "kdb-pgbench", folder, *map(str, numbers)]
-    guardian.run(["env", f"PATH={path}", *as_user, *words], "pgbench")
+    # Nothing of the caller's: PGHOSTADDR would lead to another server, whose tables pgbench drops.
+    guardian.run(["env", "-i", f"PATH={_postgresql_path()}", "LC_ALL=C", *as_user, *words], "pgbench")
     report = Path(folder, "report").read_text(encoding="utf-8")
     return float(_RATE.findall(report)[-1]), [float(tps) for tps in _PROGRESS.findall(report)]
