@@ -91,7 +91,7 @@ def _divide_by_file_system(text: str, reading: Reading, ends: list[int]) -> Read
 def _divide_by_words(text: str, reading: Reading, ends: set[int]) -> Reading:
     """Add the options of commands to the runs, and divide the reading where new words stand between equal runs."""
     of_line: dict[int, dict[str, str | int]] = {}
-    words: dict[int, dict[str, tuple[int, str]]] = {}  # line of a run to new words last_words the run before it
+    words: dict[int, dict[str, tuple[int, str]]] = {}  # line of a run to new words since the run before it
     seen: set[str] = set()
     command: dict[str, str | int] = {}
     new: dict[str, tuple[int, str]] = {}

@@ -39,7 +39,7 @@ class Sight:
 
     value: Any  # None: no attempt has succeeded in this process
     age_seconds: float | None
-    silent_seconds: float | None  # since when the attempt runs; None: it ended
+    silent_seconds: float | None  # that the running attempt has taken so far; None: it ended
     error: Exception | None  # of the last ended attempt
 
 

@@ -88,7 +88,7 @@ def request_renewal(questions: Iterable[Question]) -> None:
 
 
 def _request_renewal(snapshots: QuerySet[RankingSnapshot, Any]) -> int:
-    """Mark resting answers as asked for, but longer ago than any that a person asks for, which come first so."""
+    """Mark resting answers as asked for, but earlier than any real request, so that people's requests come first."""
     return snapshots.filter(asked_at__lte=now() - RENEWED_WITHIN).update(asked_at=now() - 2 * ASKED_WITHIN)
 
 

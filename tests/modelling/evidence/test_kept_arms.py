@@ -126,7 +126,7 @@ def test_where_no_file_can_be_written_answers_come_from_the_database(read, folde
         begin_another_process()
         assert studies_in(dataframes.arms(ASKED)) == {"first"}
     assert len(read) == 2
-    assert "arms cannot be kept in a file name=varmail in form" in caplog.text
+    assert "arms cannot be kept in a file name=varmail in layout" in caplog.text
 
 
 def test_arms_come_in_the_order_they_were_made_whatever_was_read_first():
