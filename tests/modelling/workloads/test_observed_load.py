@@ -47,7 +47,7 @@ def test_the_whole_text_by_hand():
 
 @pytest.mark.parametrize("counts", [(300, 16, 700, 8, 350), (100, 5.6, 0, 0), (0, 0, 10, 23.7, 10)])
 def test_loads_that_were_kept_as_text_are_kept_as_the_same_numbers(counts):
-    numbers_of = import_module("modelling.migrations.0006_say_more_of_runs").numbers_of
+    numbers_of = import_module("modelling.migrations.0007_say_more_of_runs").numbers_of
     profile = counted(*counts)
     assert numbers_of(job_of(profile)) == observed_numbers(profile, "")
 
