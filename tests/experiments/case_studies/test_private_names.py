@@ -213,8 +213,8 @@ def test_an_address_that_is_taken_is_refused_without_the_name_of_who_has_it(host
 def test_the_load_of_a_machine_of_others_is_measured_by_nobody_else(host_of_others):
     outsider = make_user("operators")
     with pytest.raises(observed_load.Refused, match="you may see no observed machine of that name"):
-        observed_load.make_load(outsider, "undercover-vm", seconds=30, more="", version="")
-    assert observed_load.make_load(host_of_others.registered_by, "undercover-vm", seconds=30, more="", version="")
+        observed_load.make_load(outsider, "undercover-vm", version="")
+    assert observed_load.make_load(host_of_others.registered_by, "undercover-vm", version="")
 
 
 def test_a_short_name_that_is_taken_is_refused_alike_whoever_has_it(client, draft):
