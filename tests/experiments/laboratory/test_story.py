@@ -45,6 +45,7 @@ def test_from_a_machine_to_a_draft(page, live_server, client, plain_lab, keys, p
     page.select_option("[name=pool]", index=1)
     page.select_option("[name=driver]", "native")
     page.select_option("[name=engine]", "fio")
+    page.uncheck("[name=follows_protocol]")  # files of 3 GiB for a run of two seconds
     page.check("[name=host_file_systems][value=ext4]")
     page.check("[name=workloads][value=varmail]")
     page.click("text=Check and estimate")
