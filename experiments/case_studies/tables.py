@@ -254,12 +254,12 @@ def protocol_facts(case_study: CaseStudy) -> Facts:
             ("Research group", case_study.research_group or "whoever shares an author"),
             ("Length of a run", _with_unit(case_study.run_seconds, "s")),
             ("Runs averaged", case_study.repetitions),
-            ("Warm-up, not counted", _with_unit(case_study.warm_up_seconds, "s")),
+            ("Uncounted warm-up", _with_unit(case_study.warm_up_seconds, "s")),
             ("Other load on the host", case_study.quiet_host and case_study.get_quiet_host_display()),
             ("Measured in", case_study.measured_year),
             ("Size of the files against memory", case_study.fits_cache and case_study.get_fits_cache_display()),
             ("Virtual machines at once", ", ".join(str(count) for count in case_study.vm_counts)),
-            ("A value for several machines is", case_study.value_scope and case_study.get_value_scope_display()),
+            ("Value of several machines", case_study.value_scope and case_study.get_value_scope_display()),
         ]
     )
 
