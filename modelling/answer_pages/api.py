@@ -328,7 +328,7 @@ def as_json(kept: AnswerVersion, question: Question, machine: Machine, laborator
     laboratory : whose member asks for the answer on its machine
     """
     here = answer_here(question, laboratory) if laboratory else None
-    seen = [releases.newest_of_laboratory(laboratory)] if laboratory else []
+    seen = [releases.newest_releases_in_laboratory(laboratory)] if laboratory else []
     result = kept.snapshot.result
     fitting = fit(question.axis, question.filters, machine, result["grounds"]["facts"], names.names())
     beside = {

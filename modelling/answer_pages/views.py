@@ -222,7 +222,7 @@ def _render_answer(
         }
         if shown["tab"] == tabs.EVIDENCE and kept.as_of is None:
             seen = [releases.newest_of_hosts(permissions.hosts_visible_to(wanted.operator))] if wanted.operator else []
-            seen += [releases.newest_of_laboratory(laboratory)] if asked.here and laboratory else []
+            seen += [releases.newest_releases_in_laboratory(laboratory)] if asked.here and laboratory else []
             shown["releases"] = releases.releases(asked.question, kept.result, *seen)
         is_open = kept.as_of is None and not (on_machine and on_machine.is_decided)
         shown["measure"] = measure_command(shown["page"].answer, asked.here, server=wanted.site) if is_open else None

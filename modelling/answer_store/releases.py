@@ -109,7 +109,7 @@ def newest_of_hosts(hosts: QuerySet[Host]) -> Newest:
     )
 
 
-def newest_of_laboratory(laboratory: Laboratory) -> Newest:
+def newest_releases_in_laboratory(laboratory: Laboratory) -> Newest:
     """Return the newest releases in what `kdb measure` found in a laboratory, for its members. One query."""
     return _newest_of_sittings(laboratory.sittings.all())
 

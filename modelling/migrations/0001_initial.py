@@ -56,7 +56,7 @@ class Migration(migrations.Migration):
                 ('machine', models.CharField(help_text='As its owner calls it.', max_length=80)),
                 ('workload', models.SlugField(max_length=60)),
                 ('like', models.JSONField(blank=True, help_text='An observed machine whose load, as it was then, stands in place of a workload, which is empty then.', null=True)),
-                ('engine', models.CharField(help_text='fio or filebench: numbers of the two are never mixed.', max_length=20)),
+                ('engine', models.CharField(help_text='What makes the load: numbers of two are never mixed.', max_length=20)),
                 ('choices', models.JSONField(help_text='What is compared: name, place and settings of each, in a fixed order.')),
                 ('known', models.JSONField(help_text='What was published of the choices when it began, as modelling.own_lab.prior.')),
                 ('facts', models.JSONField(default=dict, help_text='Of the machine, as the program found them.')),

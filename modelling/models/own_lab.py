@@ -76,7 +76,7 @@ class Sitting(models.Model):
         blank=True,
         help_text="An observed machine whose load, as it was then, stands in place of a workload, which is empty then.",
     )
-    engine = models.CharField(max_length=20, help_text="fio or filebench: numbers of the two are never mixed.")
+    engine = models.CharField(max_length=20, help_text="What makes the load: numbers of two are never mixed.")
     choices = models.JSONField(help_text="What is compared: name, place and settings of each, in a fixed order.")
     known = models.JSONField(help_text="What was published of the choices when it began, as modelling.own_lab.prior.")
     facts = models.JSONField(default=dict, help_text="Of the machine, as the program found them.")

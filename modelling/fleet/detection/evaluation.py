@@ -130,8 +130,8 @@ def sampled_report(model: Classifier, signatures: Sequence[Known]) -> Report | N
 def _report(model: Classifier, signatures: Sequence[Known], *, with_samples: bool) -> Report:
     catalogue, sureness = model.catalogue, model.sampled_sureness if with_samples else model.sureness
 
-    def describe(by: Classifier, signature: Known) -> tuple[str, str]:
-        return signature.workload, describe_load(by, signature, with_samples=with_samples)
+    def describe(classifier: Classifier, signature: Known) -> tuple[str, str]:
+        return signature.workload, describe_load(classifier, signature, with_samples=with_samples)
 
     runs = whole_runs(signatures)
     known = [signature for signature in signatures if signature.workload in model.classes]

@@ -22,7 +22,7 @@ Room = dict[ObservedPool, int]
 
 
 def targets(host: Host) -> Room:
-    """Return the host's target pools with their room in bytes, the most first. Two queries.
+    """Return the host's target pools with their room in bytes, largest first. Two queries.
 
     Room is the free space less the reserve and the rest of moves that wait or are under way, at least 0.
     """

@@ -58,6 +58,9 @@ def test_the_api_takes_back_what_it_gives(campaign):
     answer = client.post("/api/v1/campaigns/", document | where, "application/json")
     assert answer.status_code == 201, answer.content
     assert client.get("/api/v1/campaigns/again/plan/").json() == document | {"slug": "again"}
+    older = {name: value for name, value in document.items() if name != "follows_protocol"}  # from before there was one
+    assert client.post("/api/v1/campaigns/", older | where | {"slug": "older"}, "application/json").status_code == 201
+    assert not Campaign.objects.get(slug="older").follows_protocol
     wrong = client.post("/api/v1/campaigns/", document | where | {"format": "other"}, "application/json")
     assert (wrong.status_code, wrong.json()["errors"][0]["field"]) == (400, "format")
     assert client.get("/laboratory/campaigns/night/plan.json").content.decode() == plans.text(campaign)

@@ -90,3 +90,10 @@ def test_the_page_is_for_who_sees_the_campaign_and_leads_to_the_draft(client, ca
     assert "Agrees: 2, Differs: 1, Too close to say: 2" in " ".join(page.split())
     assert "P3-C06" in page
     assert address in client.get(f"/laboratory/campaigns/{campaign.slug}/").content.decode()
+
+
+def test_what_exceeds_the_campaigns_own_reference_load_is_named_beside_the_verdicts(campaign):
+    assert not any("no disk's number" in sentence for sentence in replication.compare(campaign).notes)
+    campaign.calibrations = [{"read_mib_s": 6.0, "write_mib_s": 5.0}]
+    named = [sentence for sentence in replication.compare(campaign).notes if "no disk's number" in sentence]
+    assert len(named) == 4  # two of each load are above 1.5 times 6 MiB/s

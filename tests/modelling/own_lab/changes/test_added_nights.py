@@ -207,3 +207,15 @@ def test_a_suspicion_that_somebody_looked_into_is_no_news(ours, ada, nights):
     assert state() == "perhaps slower"
     detection.handle(SeriesChange.objects.get(), ada, "acknowledge")
     assert state() == "steady"
+
+
+def test_nights_on_files_of_another_size_are_another_series(add):
+    (small,), (large,) = (add(night({"disk": 1000.0}, number, set_mib=number * 1024))["series"] for number in (0, 1))
+    assert small["key"] != large["key"]
+    assert selectors.history_of(Sitting.objects.first().laboratory, large["key"]).series.set_mib == 1024
+
+
+def test_a_night_is_not_taken_for_the_last_measurement_of_a_machine(add, ours):
+    decided = make_night(ours, 0, [1000.0])
+    add(night(machine=decided.machine, workload=decided.workload))
+    assert rechecks.find_unchanged(decided, [], {}) == decided
