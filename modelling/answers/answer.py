@@ -40,8 +40,6 @@ def answer(estimate: Estimate, revision: int) -> Answer:
         *caveats.list_caveats(axis, question, ranking),
     ]
     notes += anecdotes.anecdote_caveat(described_anecdotes)
-    leading = tuple(key for part in parts for key in part.leading)
-    by_machines = caveats.describe_by_machines(estimate.best_by_machines, leading, entry_name)
     runs = next_runs.propose_runs(question, estimate.run_sets)
     measure_next = next_runs.describe_runs(question, estimate.run_sets, runs)
     names = decision.part_names(ranking, entry_name, _name_of)
@@ -71,7 +69,6 @@ def answer(estimate: Estimate, revision: int) -> Answer:
         other_metrics=tuple(metric for metric in METRICS if metric in estimate.others),
         status=_status(ranking),
         verdict=verdict,
-        machines=by_machines,
         grounds=rests_on,
         entries=tuple(
             RankedEntry(

@@ -1,7 +1,7 @@
 """Write sentences on what limits an answer, and what would have to be measured where there is none."""
 
 import math
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import pandas as pd
@@ -18,7 +18,7 @@ from modelling.evidence.axes import AXES, COLUMN_LABELS, KINDS, NATIVE, Axis
 from modelling.evidence.fairplay import find_confounders
 from modelling.evidence.names import label
 from modelling.evidence.question import Question
-from modelling.evidence.words import capital, counted, listed, machines
+from modelling.evidence.words import capital, counted, listed
 
 from .content import Anecdote
 
@@ -27,7 +27,7 @@ _MODERATORS = ("storage", "allocation", "cache_mode")
 _LABORATORY = ("laboratory", "laboratories")
 _SCORES = "Scores are compared inside one benchmark only, which the question has to name."
 _NATIVE_RUNS = "A native run has no guest and no machines: natively, host file systems and host storage are compared."
-LONGEST_CAUSE = 90  # characters of what entries were measured with, up to which the cause follows in one sentence
+LONGEST_CAUSE = 90  # characters of what entries were measured with, up to which it stands in one sentence
 
 
 def list_caveats(axis: Axis, question: Question, ranking: Ranking) -> list[str]:
@@ -112,10 +112,10 @@ def _tier_lists(ranking: Ranking) -> str:
 def _dispute(finding: Any) -> str:
     """State that text and table of a publication place a pair differently."""
     pair = label(AXES["fs-pair"], pair_key(finding.guest_fs, finding.host_fs))
-    where = {"best": "among the best", "unlisted": "in no list", "worst": "among the worst"}
+    where = {"best": "best", "unlisted": "in no list", "worst": "worst"}
     return (
-        f"{pair} stands {where[finding.text_list]} in {finding.text_source} and {where[finding.table_list]} in "
-        f"{finding.table_source} of the same publication; it is placed in the middle."
+        f"{pair} is {where[finding.text_list]} in {finding.text_source} and {where[finding.table_list]} in "
+        f"{finding.table_source} of one publication: it is placed in the middle."
     )
 
 
@@ -143,9 +143,9 @@ def _confounding(axis: Axis, arms: pd.DataFrame) -> list[str]:
         if column in axis.set_by_entry and not (pairs[column] != "").any():
             not_stated.append(COLUMN_LABELS[column])
             continue
-        measured_with, cause = _measured_with(axis, column, pairs), f"the {COLUMN_LABELS[column]} may be the cause"
-        is_short = len(measured_with) <= LONGEST_CAUSE  # else the cause comes first, lest a long list hide it
-        notes.append(f"{measured_with}: {cause}." if is_short else f"{capital(cause)}. {measured_with}.")
+        measured_with = _measured_with(axis, column, pairs)
+        mark = ":" if len(measured_with) <= LONGEST_CAUSE else "."  # an answer shows the first sentence
+        notes.append(f"The {COLUMN_LABELS[column]} may be the cause{mark} {measured_with}.")
     if not_stated:
         notes.append(
             f"No source states the {listed(not_stated)}. Each hypervisor has defaults of its own, so a difference may "
@@ -155,7 +155,7 @@ def _confounding(axis: Axis, arms: pd.DataFrame) -> list[str]:
 
 
 def _measured_with(axis: Axis, column: str, pairs: pd.DataFrame) -> str:
-    """State with what each entry was measured: "KVM was measured with none, ESXi with its default (not stated)"."""
+    """State with what each entry was measured: "KVM had none; ESXi its default (not stated)"."""
     names = catalogue.names()
     spelled = {
         "host_fs": names["file_system"],
@@ -174,23 +174,9 @@ def _measured_with(axis: Axis, column: str, pairs: pd.DataFrame) -> str:
     for stated_values, labels in entries.items():
         default = "its default" if len(labels) == 1 else "their defaults"
         not_stated = f"{default} (not stated)" if column in axis.set_by_entry else "one that is not stated"
-        verb = "" if clauses else f" {'was' if len(labels) == 1 else 'were'} measured"
         ways = listed([spelled.get(value, value) if value else not_stated for value in stated_values], "or")
-        clauses.append(f"{listed(labels)}{verb} with {ways}")
+        clauses.append(f"{listed(labels)} {'' if clauses else 'had '}{ways}")
     return "; ".join(clauses)
-
-
-def describe_by_machines(
-    best: Mapping[int, Sequence[str]], on_average: Collection[str], label_of: Callable[[str], str]
-) -> str:
-    """State which entries come first at each number of machines; "" where they are those that do on average.
-
-    best : number of machines to keys of its first entries; label_of : an entry's key to its label
-    """
-    if not any(set(keys) != set(on_average) for keys in best.values()):
-        return ""
-    clauses = [f"{machines(count)} {listed(map(label_of, keys), 'or') or 'nothing'}" for count, keys in best.items()]
-    return f"By their number alone the first is: with {'; with '.join(clauses)}."
 
 
 def describe_missing(

@@ -363,7 +363,6 @@ class Answer:
     other_metrics: Annotated[tuple[MetricName, ...], "Measured as well: ask for one with `metric`."]
     status: Annotated[str, Among(STATUSES)]
     verdict: Decision
-    machines: Annotated[str, "How the verdict differs by the number of machines; empty: it does not."]
     grounds: Grounds
     entries: tuple[RankedEntry, ...]
     parts: tuple[AnswerPart, ...]

@@ -151,7 +151,7 @@ def decide_part(
         only, needs = label(options[0].key) if options else "", _lacking_needs(part)
         measured = f"Only {only} is known to have all that was asked for ({needs})." if only and needs else ""
     else:
-        measured = describe_contrast(verdict.contrast, label, recommended.choice or [entry.key for entry in fulfilling])
+        measured = describe_contrast(verdict.contrast, label)
     named = {*recommended.choice, *recommended.rather_not}
     if verdict.contrast is not None:
         named |= {verdict.contrast.first, verdict.contrast.second}
@@ -300,11 +300,9 @@ def recommended_of(decision: Decision, entry: Entry) -> str:
     return ""
 
 
-def describe_contrast(contrast: Contrast | None, label: Naming, entries: Sequence[str]) -> str:
-    """State what numbers or lists show of the first entry. entries : keys, the recommended first"""
-    if contrast is None:
-        return f"No numbers compare them; published lists put {label(entries[0])} among the best."
-    return f"{_describe_ratio(contrast, label)}. {_describe_interval(contrast)}"
+def describe_contrast(contrast: Contrast | None, label: Naming) -> str:
+    """State what numbers show of the recommended entry; "" where there are only lists."""
+    return f"{_describe_ratio(contrast, label)}. {_describe_interval(contrast)}" if contrast else ""
 
 
 def _describe_families(named: Collection[str], avoid: Collection[str], entries: Collection[str]) -> str:

@@ -12,7 +12,7 @@ from kdb.units import METRICS, THROUGHPUT
 from modelling.estimation.arms import comparable_arms
 from modelling.estimation.ranking import Ranking, rank
 from modelling.estimation.value import Components, RunSet, run_sets
-from modelling.evidence import dataframes, names
+from modelling.evidence import counts, dataframes, names
 from modelling.evidence.axes import AXES, Axis, entry_parts
 from modelling.evidence.dataframes import Evidence
 from modelling.evidence.families import may_be_offered
@@ -26,7 +26,6 @@ from .knowledge import assumptions, knowledge_of, where_of
 from .nearest import Nearby, nearby
 from .trade_off import weigh_trade_offs
 
-MOST_COUNTS = 6  # numbers of machines that are ranked one by one
 REPETITIONS = 2  # repetitions of each entry in proposed runs, the fewest that show a spread
 
 
@@ -36,7 +35,6 @@ class Estimate:
 
     measured : metric, unit and case study of all measurements
     others : each metric except the ranking's, to its comparable arms
-    best_by_machines : number of machines to the first entries at it, where the question leaves it open
     run_sets : runs that a reader could make, with what the choice gains by them
     anecdotes : of _comparable_anecdotes
     is_ranked : whether an entry that can be chosen today was compared
@@ -48,7 +46,6 @@ class Estimate:
     ranking: Ranking
     measured: Sequence[tuple[str, str, str]]
     others: Mapping[str, pd.DataFrame]
-    best_by_machines: Mapping[int, tuple[str, ...]]
     run_sets: Sequence[RunSet]
     trade_offs: tuple[TradeOff, ...]
     anecdotes: pd.DataFrame
@@ -70,7 +67,6 @@ def estimate(question: Question, as_of: int | None = None, *, with_draft: int | 
         ranking=ranking,
         measured=measured,
         others=others,
-        best_by_machines=_best_by_machines(question, ranking),
         run_sets=run_sets_among(ranking, AXES[question.axis]),
         trade_offs=weigh_trade_offs(ranking, others, AXES[question.axis], assumptions()),
         anecdotes=_comparable_anecdotes(evidence, ranking),
@@ -105,7 +101,7 @@ def ranking_of(question: Question, as_of: int | None = None, *, with_draft: int 
 
 
 def _rank(evidence: Evidence) -> Ranking:
-    names.clear_cache()  # the answer is stored with its labels, so read the names that are public now
+    names.read_again_after(counts.revision())  # the answer is stored with its labels
     ranking = _rank_by_metric(evidence, evidence.question.metric or THROUGHPUT)
     if evidence.question.metric or ranking.parts:
         return ranking
@@ -184,29 +180,6 @@ def rank_evidence(
         this_year=newest,  # of the newest revision, as a stored answer must not change with the calendar
         lacking=lacking(question),
     )
-
-
-def _best_by_machines(question: Question, ranking: Ranking) -> dict[int, tuple[str, ...]]:
-    counts = sorted({int(count) for count in ranking.arms["vm_count"].unique()})
-    if question.vm_count is not None or not 1 < len(counts) <= MOST_COUNTS or len(ranking.parts) != 1:
-        return {}
-    best = {}
-    for count in counts:
-        budget.check(ahead=0.05)
-        arms = ranking.arms[ranking.arms["vm_count"] == count]
-        without = ranking.findings.iloc[:0]
-        alone = rank(
-            arms,
-            without,
-            AXES[question.axis],
-            assumptions(),
-            where=ranking.where,
-            lacking=lacking(question),
-            only_whole=True,
-        )
-        if alone.parts:
-            best[count] = alone.parts[0].leading
-    return best
 
 
 def run_sets_among(ranking: Ranking, axis: Axis) -> list[RunSet]:

@@ -33,7 +33,6 @@ class Dot:
     beside: str
     is_same: bool  # whether an earlier line has the same other entry
     source: Source
-    is_told: bool  # whether an earlier line names the same source
     ratio: float
     at: float
     derived: bool
@@ -113,7 +112,6 @@ def _chart(answer: Answer, rows: Sequence[MeasuredRatio]) -> DotChart:
                 beside=labels[row.other],
                 is_same=row.other in others[:place],
                 source=source,
-                is_told=source in sources[:place],
                 ratio=row.ratio,
                 at=at(row.ratio),
                 derived=row.derived,

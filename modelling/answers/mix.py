@@ -143,7 +143,7 @@ def _verdict(mixed: Mix, rankings: Mapping[str, Ranking], label: Callable[[str],
         Verdict(weakest.kind, weakest.strength, tuple(("", reason) for reason in reasons), contrast),
         mixed.recommended,
         label,
-        describe_contrast(contrast, label, [entry.key for entry in mixed.entries]),
+        describe_contrast(contrast, label),
         f"Runs of {listed(label(entry.key) for entry in mixed.entries[:2])} on your machine would tell most.",
         offered=len(mixed.entries),
     )

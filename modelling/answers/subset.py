@@ -41,7 +41,6 @@ def answer_for_subset(
             restricted if is_ranked else replace(restricted, parts=()),
             measured=(),
             others={},
-            best_by_machines={},
             run_sets=run_sets_among(restricted, AXES[question.axis]),
             trade_offs=(),
             anecdotes=restricted.arms.iloc[:0],

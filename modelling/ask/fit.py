@@ -46,7 +46,6 @@ class Fit:
     """The fit of the evidence to a machine like yours: the filters, `disks` and `images`."""
 
     sentence: Annotated[str, "Empty: there is no evidence."]
-    effect: Annotated[str, "What is known of the difference; empty: there is none."]
     facts: tuple[Fact, ...]
 
     @property
@@ -93,7 +92,7 @@ def fit(
         for name, (label, kind) in _FACTS.items()
         if name in _NATIVE_FACTS or asked.get("hypervisor") != NATIVE
     )
-    return Fit(*_sentences(facts), facts) if any(stated.values()) else Fit("", "", facts)
+    return Fit(_sentence(facts) if any(stated.values()) else "", facts)
 
 
 def _display_value(name: str, value: str, labels: Mapping[str, str]) -> str:
@@ -115,32 +114,30 @@ def _state(yours: str | None, stated: Sequence[str], is_chosen: bool) -> str:
     return ASSUMED if len(stated) > 1 else MATCHES
 
 
-def _sentences(facts: Sequence[Fact]) -> tuple[str, str]:
-    """Return the sentence above the tabs, and one on the effect of a difference."""
+def _sentence(facts: Sequence[Fact]) -> str:
+    """Return the sentence above the tabs."""
     by_state = {state: [fact for fact in facts if fact.state == state] for state in (DIFFERS, NOT_STATED, NOT_GIVEN)}
     given = [fact for fact in facts if fact.yours]
     if not given:
-        return "Say what you have, and this line says whether the evidence is from a machine like yours.", ""
+        return "Say what you have, and this line says whether the evidence is from a machine like yours."
     if differing := by_state[DIFFERS]:
         clauses = [
             f"your {_describe_own(fact)} {_verb(fact)} never measured here: all evidence is {_evidence(fact)}"
             for fact in differing
         ]
-        return (
-            f"{capital('; '.join(clauses))}.",
-            "What that difference does is not known: nothing behind this answer measured both.",
-        )
+        return f"{capital('; '.join(clauses))}."
     if unstated := by_state[NOT_STATED]:
         mine = listed([_describe_own(fact) for fact in unstated])
-        return f"Whether the evidence is from your {mine} is not known: its sources do not state that.", ""
-    alike = listed([_describe_own(fact) for fact in given])
+        return f"Whether the evidence is from your {mine} is not known: its sources do not state that."
     assumed = [fact.label.lower() for fact in given if fact.state == ASSUMED]
     beside = [fact.label.lower() for fact in given if fact.state == IN_PART]
-    sentence = f"As far as you say, this is your machine ({alike})"
-    sentence += f"; {listed(assumed)}: assumed equal, some source does not state it" if assumed else ""
-    sentence += f"; {listed(beside)}: others are averaged in" if beside else ""
-    open_facts = [fact.label.lower() for fact in by_state[NOT_GIVEN] if fact.name in ("storage", "host_storage")]
-    return f"{sentence}. {f'Not given: {listed(open_facts)}.' if open_facts else ''}".strip(), ""
+    not_given = [fact.label.lower() for fact in by_state[NOT_GIVEN] if fact.name in ("storage", "host_storage")]
+    clauses = [
+        f"{listed(assumed)}: assumed equal, some source does not state it" if assumed else "",
+        f"{listed(beside)}: others are averaged in" if beside else "",
+        f"not given: {listed(not_given)}" if not_given else "",
+    ]
+    return f"{capital('; '.join(filter(None, clauses)) or 'measured on machines like yours')}."
 
 
 def _describe_own(fact: Fact) -> str:

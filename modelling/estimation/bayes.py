@@ -165,10 +165,7 @@ class Posterior:
         covariances = self.covariances + self.extras
         shifts = np.trace(covariances, axis1=1, axis2=2)[:, None, None] * (1e-12 * np.eye(size) + 1 / size)
         roots = np.linalg.cholesky(covariances + shifts)
-        values = self.means[node]
-        for component in np.unique(node):
-            own = node == component
-            values[own] += normal[own] @ roots[component].T
+        values = self.means[node] + np.einsum("pij,pj->pi", roots[node], normal)
         return float(-np.expm1(-np.quantile(values.max(axis=1) - values[:, place], probability)))
 
 

@@ -195,7 +195,6 @@ def rank(
     storage_asked: bool = False,
     this_year: int | None = None,
     lacking: Callable[[str], tuple[str, ...]] = lambda key: (),
-    only_whole: bool = False,
 ) -> Ranking:
     """Order the entries of an axis, best first.
 
@@ -207,7 +206,6 @@ def rank(
     where : load, storage, workload and columns of the arms that the question fixes, for which entries are estimated
     storage_asked : whether the question names a kind of storage; this_year : of the question; both for the strength
     lacking : key of an entry to the needs that it lacks, on which estimates do not depend
-    only_whole : return no parts, without estimating, where there would be several
 
     Returns
     -------
@@ -218,7 +216,7 @@ def rank(
     nets = networks(trials(used))
     lists = [tuple(entries) for entries in scored.groupby("list")["entry"].unique()] if len(scored) else []
     joined = _joined_entries(nets, lists)
-    if not joined or (only_whole and len(joined) > 1):
+    if not joined:
         return Ranking((), used, scored, storage_asked, this_year, where=where)
     facts = {key: {**known, "lacks": lacking(key)} for key, known in _entry_facts(used, scored, axis).items()}
     if knowledge is None:

@@ -129,6 +129,12 @@ def clear_cache() -> None:
     cache.delete(_KEY)
 
 
+def read_again_after(revision: int) -> None:
+    """Clear the cached catalogue if it was read before this knowledge revision, which may have published names."""
+    if _catalogue()["revision"] < revision:
+        clear_cache()
+
+
 def _catalogue() -> dict[str, Any]:
     """Return the cached catalogue, unpickled once for each process and stamp: a page asks forty times."""
     global _unpickled
@@ -190,6 +196,7 @@ def _stated_settings() -> list[tuple[Any, ...]]:
 
 
 def _read() -> dict[str, Any]:
+    revision = counts.revision()  # first: what is published meanwhile is read again
     labels, spellings, described = {}, {}, {}
     for kind, model in _NAMED.items():
         rows = list(visible.entries(model).values_list("slug", "name", "aliases", "description"))
@@ -215,4 +222,7 @@ def _read() -> dict[str, Any]:
         )
     lists = CaseStudy.objects.published().order_by().values_list("vm_counts", flat=True).distinct()
     vm_counts = sorted({n for row in lists for n in row if n})
-    return {"names": labels, "spellings": spellings, "described": described, "vm_counts": vm_counts}
+    return {
+        "revision": revision,
+        **{"names": labels, "spellings": spellings, "described": described, "vm_counts": vm_counts},
+    }

@@ -216,9 +216,8 @@ def caveats(page: AnswerPage, says_disks: bool, doubt: str) -> list[str]:
     says_disks : whether the page mentions the kind of disks elsewhere; doubt : warning about forecasts, or ""
     """
     of_disks = "" if says_disks else page.never_tried
-    notes = [
-        note for note in page.answer.notes if len(page.answer.parts) < 2 or not note.startswith("Nobody tested all")
-    ]
+    told = ("The order rests on tier lists", *(["Nobody tested all"] if len(page.answer.parts) > 1 else []))
+    notes = [note for note in page.answer.notes if not note.startswith(told)]
     sentences = [doubt if page.tables else "", of_disks if page.tables else "", *notes]
     first = (text.partition(": in “")[0].partition(". ")[0] for text in sentences if text)
     return [f"{text.removesuffix('.')}." for text in first][: MOST_CAVEATS - bool(page.shelves)]

@@ -192,7 +192,7 @@ def test_a_share_that_only_lists_speak_of_is_answered_by_itself(client, publishe
     mail = next(share for share in mix_ranking.shares if share.workload == "varmail")
     assert mix_ranking.verdict.kind == "not known"
     assert not mail.has_numbers
-    assert "published lists put" in mail.verdict.measured
+    assert "published lists" in mail.verdict.confidence
     assert "no measurement, and no ranking contains it" in mail.forecast
     page = client.get("/mix/?axis=fs-pair&hypervisor=kvm&varmail=60&fileserver=40").content.decode()
     assert "/?axis=fs-pair&amp;workload=varmail&amp;hypervisor=kvm" in page

@@ -28,7 +28,6 @@ def state(machine_fit, name) -> str:
 def test_disks_that_were_never_measured_come_first():
     machine_fit = fitting(machine=Machine(disks="nvme"), hypervisor="kvm")
     assert machine_fit.sentence == "Your NVMe was never measured here: all evidence is from hard disks."
-    assert machine_fit.effect.startswith("What that difference does is not known")
     assert state(machine_fit, "storage") == "differs"
 
 
@@ -65,9 +64,7 @@ def test_what_no_source_states_is_not_called_like_yours():
 
 def test_a_machine_like_the_evidence_says_what_is_only_assumed():
     machine_fit = fitting(machine=Machine(disks="hdd"), hypervisor="kvm", guest_os_family="linux")
-    assert "this is your machine" in machine_fit.sentence
-    assert "guest system: assumed equal" in machine_fit.sentence
-    assert machine_fit.effect == ""
+    assert machine_fit.sentence.startswith("Guest system: assumed equal, some source does not state it")
 
 
 def test_without_evidence_nothing_is_said():

@@ -211,15 +211,6 @@ def test_lists_on_pairs_without_numbers_are_a_part_of_their_own():
     assert (numbers.basis, lists.basis, lists.reference) == ("numbers", "findings", "xfs-on-xfs")
 
 
-def test_where_only_the_whole_is_wanted_several_parts_are_none():
-    spread = Assumptions(Spread(0.05, 1e9, 1e9), 0.087, tier_doubt=0.5)
-    frame = arms(arm(200), arm(100, guest_fs="xfs"))
-    apart = findings(finding("xfs", "xfs", "best"), finding("btrfs", "btrfs", "worst"))
-    assert rank(frame, apart, PAIR, spread, only_whole=True).parts == ()
-    whole, usual = (rank(frame, NO_FINDINGS, PAIR, spread, only_whole=only) for only in (True, False))
-    assert [part.entries for part in whole.parts] == [part.entries for part in usual.parts] != []
-
-
 def test_what_came_along_with_a_hypervisor_is_marked():
     stated = dict.fromkeys(SET_BY_HYPERVISOR, "the same")
     frame = arms(

@@ -104,9 +104,7 @@ def test_a_container_beside_a_machine_is_confounded_with_the_kind_of_virtualisat
 
     ranking = answer(estimate(HYPERVISOR), 1)
     assert [entry.confounded_with for entry in ranking.entries] == [("virtualisation", *OPEN)] * 2
-    assert ranking.notes[0].startswith(
-        "The kind of virtualisation may be the cause. docker was measured with container"
-    )
+    assert ranking.notes[0].startswith("The kind of virtualisation may be the cause: docker had container")
 
 
 @pytest.mark.django_db
@@ -118,7 +116,7 @@ def test_what_a_hypervisor_sets_by_itself_confounds_unless_both_sides_state_the_
     ranking = answer(estimate(HYPERVISOR), 1)
     assert [entry.confounded_with for entry in ranking.entries] == [("cache_mode", "allocation", "io_mode")] * 2
     assert ranking.notes[:2] == (
-        "esxi was measured with its default (not stated); kvm with none: the cache mode may be the cause.",
+        "The cache mode may be the cause: esxi had its default (not stated); kvm none.",
         "No source states the allocation of the image and I/O mode. Each hypervisor has defaults of its own, so a "
         "difference may be due to them.",
     )
