@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from modelling.evidence.fairplay import deduplicate_work, first_indices, number_rows, varies
+from modelling.evidence.fairplay import convert_to_metric, deduplicate_work, first_indices, number_rows, varies
 from tests.modelling.frames import arm, arms
 
 VALUES = {"text": ["", "a", None], "category": ["a", "b", None], "number": [0.0, 1.5, None], "flag": [True, False]}
@@ -61,3 +61,19 @@ def test_work_that_is_reported_by_throughput_and_by_rate_counts_once_by_throughp
     )
 
     assert list(deduplicate_work(rows).index) == [1, 2, 3, 4]
+
+
+@pytest.mark.parametrize(
+    ("metric", "unit", "value", "wanted", "expected"),
+    [
+        ("operation_rate", "ops/s", 10_240.0, "throughput", 40.0),
+        ("throughput", "MB/s", 41.94304, "operation_rate", 10_240.0),
+        ("throughput", "MiB/s", 40.0, "operation_rate", 10_240.0),
+    ],
+)
+def test_a_number_is_converted_by_the_size_of_its_blocks(metric, unit, value, wanted, expected):
+    rows = arms(arm(value, metric=metric, unit=unit, block_size_bytes=4096))
+    rows = rows.assign(metric=rows["metric"].astype("category"), unit=rows["unit"].astype("category"))
+    converted = convert_to_metric(rows, wanted)
+    assert np.exp(converted["mean_log"]).tolist() == pytest.approx([expected])
+    assert converted["unit"].tolist() == ["MiB/s" if wanted == "throughput" else "ops/s"]
