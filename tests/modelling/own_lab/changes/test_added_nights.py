@@ -130,7 +130,8 @@ def test_a_night_that_cannot_be_is_refused_by_field(add, change, field):
 
 def test_a_full_laboratory_takes_no_further_night(add, monkeypatch):
     monkeypatch.setattr(laboratories, "MOST_SITTINGS", 1)
-    add(night())
+    told = add(night())
+    assert add(night()) == told
     assert "as many as it may" in add(night(number=1), 409)["detail"]
 
 
