@@ -103,3 +103,12 @@ def test_the_api_plans_it_for_who_may_use_the_host():
     assert [answer.json()["campaigns"] for answer in answers] == [[first.slug], [second.slug]]
     assert (first.owner, first.pool.path, second.slug) == (owner, "/srv/other", f"{first.slug}-2")
     assert first.runs.count() == second.runs.count() == 54
+
+
+def test_where_what_makes_guests_cannot_be_used_pairs_of_one_kind_are_still_measured_natively():
+    host = make_host("lab")
+    host.facts["guest_image"] = {}
+    campaigns, outline = outline_of("p3", host)
+    assert [campaign.driver for campaign in campaigns] == ["native"]
+    assert any(sentence.startswith("All by the driver libvirt") for sentence in outline.left_out)
+    assert "Native ext4 in place of ext4-on-ext4, so without what the pair does." in outline.differences
