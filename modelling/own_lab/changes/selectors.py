@@ -49,12 +49,9 @@ def history(laboratory: Laboratory, series: Series, name: str, until: Sitting | 
 
 
 def speeds_now(laboratory: Laboratory, named: Sequence[tuple[Series, str]]) -> list[Current]:
-    """Return how fast series of one machine and load are. Two queries, and one a series."""
-    sittings = gather.newest_sittings(laboratory, named[0][0])
-    return [
-        _current(series, name, gather.points_of(sittings, series), _changes(laboratory, series), now())
-        for series, name in named
-    ]
+    """Return how fast series of one machine and load are. Two queries or four, and one a series."""
+    points = gather.newest_points(laboratory, [series for series, _ in named])
+    return [_current(series, name, points[series.key], _changes(laboratory, series), now()) for series, name in named]
 
 
 def _changes(laboratory: Laboratory, series: Series) -> QuerySet[SeriesChange]:
