@@ -16,6 +16,7 @@ urlpatterns = [
     path("case-studies/<slug:slug>/", case_studies.case_study_detail, name="case-study-detail"),
     path("case-studies/<slug:slug>/retract/", drafts.retract, name="case-study-retract"),
     path("case-studies/<slug:slug>/end/", drafts.end, name="case-study-end"),
+    path("case-studies/<slug:slug>/again/", laboratory.case_study_again, name="case-study-again"),
     path("case-studies/<slug:slug>/<slug:step>/", drafts.draft_step, name="case-study-step"),
     path("drafts/", drafts.draft_list, name="draft-list"),
     path("case-studies/<slug:slug>/bundle.zip", case_studies.case_study_bundle, name="case-study-bundle"),

@@ -41,7 +41,7 @@ DATABASES = ("sqlite", "postgresql")
 START_SECONDS = 900  # half a minute on a machine of its own
 PATIENCE_SECONDS = 120  # for an answer
 CALM_SECONDS = 900  # at most, until workers have done what is left to them
-SERIES = 200  # nights that a series has before the first that is counted: as many as are read
+SERIES = 200  # nights that a series has before the first that is counted: more than are read
 CLIENTS, SECONDS = 8, 20  # that ask at once, and for how long
 
 PAGES = {
@@ -237,12 +237,12 @@ def measure(server: Served, turns: int, requests: int) -> dict[str, Cost]:
 
 
 def told(costs: dict[str, Cost], recorded: dict[str, Cost]) -> str:
-    """Return the table of one database; without a recorded figure there is no ratio."""
+    """Return the table of one database, with what is not in the record, and so has no ratio."""
     lines = [f"{'CPU ms a request':<20}{'web':>8}{'workers':>9}{'database':>10}{'loop':>8}{'loops':>8}  / recorded"]
     for what, cost in costs.items():
         figures = f"{what:<20}{cost.web:>8.1f}{cost.workers:>9.1f}{cost.database:>10.1f}{cost.loop:>8.1f}"
         then = recorded[what].loops if what in recorded else 0.0
-        ratio = f"{cost.loops / then:>11.2f}" if then else ""
+        ratio = f"{cost.loops / then:>11.2f}" if then else "  new: --record"
         lines.append(f"{figures}{cost.loops:>8.3f}{ratio}")
     return "\n".join(lines)
 

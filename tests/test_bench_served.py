@@ -52,10 +52,11 @@ def test_what_a_child_took_counts_also_when_it_has_ended_and_what_a_stranger_too
 def test_a_figure_beside_its_record_is_a_ratio_of_loops(bench):
     now, then = bench.Cost(web=8, workers=1, database=3, loop=60), bench.Cost(web=4, workers=0, database=2, loop=40)
 
-    (heading, line) = bench.told({"claims": now}, {"claims": then}).splitlines()
+    (heading, line, new) = bench.told({"claims": now, bench.NIGHT: now}, {"claims": then}).splitlines()
 
     assert heading.split()[-2:] == ["/", "recorded"]
     assert line.split() == ["claims", "8.0", "1.0", "3.0", "60.0", "0.200", "1.33"]  # 12 / 60 beside 6 / 40 = 0.150
+    assert (new.startswith("a night of a series"), new.endswith("0.200  new: --record")) == (True, True)
 
 
 @pytest.mark.nightly

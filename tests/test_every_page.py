@@ -35,6 +35,7 @@ OTHERS = [
     "/case-studies/p1/citation.bib",
     "/case-studies/p1/retract/",
     "/case-studies/p1/end/",
+    "/case-studies/p1/again/",
     "/knowledge/revisions/{revision}/",
     "/case-studies/my-lab/preview/",
     "/case-study-bundle.schema.json",

@@ -590,6 +590,13 @@ def test_a_budget_of_time_and_of_written_bytes_ends_runs():
     assert Budget(None, 1).why_not(30, 2**31) == "skipped: the budget of 1 GiB written is used up"
 
 
+def test_a_run_that_would_end_later_is_told_by_how_long_the_last_ones_took_with_their_files(monkeypatch):
+    at = iter([0.0, 0.0, 100.0, 200.0])
+    monkeypatch.setattr("time.monotonic", lambda: next(at))
+    budget = Budget(4, None)
+    assert [bool(budget.why_not(30, 0)) for _ in range(3)] == [False, False, True]
+
+
 def test_what_programs_wrote_counts_towards_the_budget(tmp_path):
     budget = Budget(None, 0.03)  # 31 MiB
     assert budget.why_not(2, 2**20) == ""

@@ -46,9 +46,9 @@ def test_a_night_is_added_unasked_and_the_last_line_is_json(told, laboratory, tm
     night = json.loads(capsys.readouterr().out.splitlines()[-1])
     sitting = Sitting.objects.get()
     assert night["sitting"] == sitting.pk
-    assert [(row["name"], row["point"]["value"], row["state"]) for row in night["series"]] == [
-        ("disk", 1000.0, "steady"),
-        ("other", 1000.0, "steady"),
+    assert [(row["name"], row["point"]["value"], row["not_known"]) for row in night["series"]] == [
+        ("disk", 1000.0, "1 of 17 nights"),
+        ("other", 1000.0, "1 of 17 nights"),
     ]
     assert sorted(sitting.runs.values_list("block", "choice")) == [(b, c) for b in (1, 2, 3, 4) for c in (0, 1)]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["disk", "fio", "other"]

@@ -90,6 +90,7 @@ def start(campaign: Campaign) -> None:
     """Let a planned or paused campaign run. Raises CampaignError."""
     with transaction.atomic():
         campaign = _locked(campaign, State.PLANNED, State.PAUSED)
+        _refuse_filed(campaign)
         if campaign.host.archived_at:
             raise CampaignError(f"{campaign.host} is archived: bring it back first.")
         if campaign.driver != Host.Driver.ATTACHED:
@@ -106,6 +107,11 @@ def start(campaign: Campaign) -> None:
         campaign.looks = 0
         _set_state(campaign, State.RUNNING)
         next_run(campaign.host_id)
+
+
+def _refuse_filed(campaign: Campaign) -> None:
+    if campaign.case_study_id:
+        raise CampaignError("The campaign is filed; what is added now would not be in the case study.")
 
 
 def pause(campaign: Campaign, reason: str = "") -> None:
@@ -189,8 +195,7 @@ def retry_cell(campaign: Campaign, run: CampaignRun) -> None:
 def _repeat_runs(campaign: Campaign, runs: QuerySet[CampaignRun]) -> None:
     with transaction.atomic():
         campaign = _locked(campaign, State.RUNNING, State.PAUSED, State.FINISHED, State.CANCELLED)
-        if campaign.case_study_id:
-            raise CampaignError("The campaign is filed; what is added now would not be in the case study.")
+        _refuse_filed(campaign)
         chosen = runs.filter(campaign=campaign).select_related("repeated_by").order_by("position")
         if not sum(map(_requeue, chosen)):
             raise CampaignError("The run has not ended, or another is done in its place: do that one again.")
@@ -243,8 +248,7 @@ def top_up(campaign: Campaign, repetitions: int) -> None:
     """Add this many repetitions of every cell. Raises CampaignError."""
     with transaction.atomic():
         campaign = _locked(campaign, State.PLANNED, State.RUNNING, State.PAUSED, State.FINISHED)
-        if campaign.case_study_id:
-            raise CampaignError("The campaign is filed; what is added now would not be in the case study.")
+        _refuse_filed(campaign)
         first = campaign.repetitions + 1
         campaign.repetitions += repetitions
         if repetitions < 1 or campaign.run_count > checks.MAX_RUNS:

@@ -50,7 +50,8 @@ def _file(campaign: Campaign, user: User | None) -> tuple[CaseStudy, ImportBatch
         if not done:
             raise CampaignError("No run is done, so there is nothing to file.")
         draft = campaign.case_study = _draft(campaign, done, user)
-        campaign.save(update_fields=["case_study"])  # what is filed is held against its reference loads
+        campaign.look_at = None  # of one that waits for its host: it does not go on by itself
+        campaign.save(update_fields=["case_study", "look_at"])  # what is filed is held against its reference loads
         uploads = [*_outputs(campaign, done), raw_files.take("plan.json", [plans.text(campaign).encode()])]
         # A value is the mean over a run's machines, and comes with the output of the first; the rest is only kept.
         left_out = {upload.sha256: {"leave_out": True} for upload in uploads if not upload.rows}

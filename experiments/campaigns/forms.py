@@ -462,5 +462,20 @@ class NightlyForm(forms.Form):
     )
 
 
+class ReplicationForm(forms.Form):
+    """The host that a case study is measured again on."""
+
+    host = ModelChoiceField(Host.objects.none(), to_field_name="slug")
+    short = forms.BooleanField(
+        label="Short", required=False, help_text="One number of machines, 30 s a run, two repetitions."
+    )
+
+    def __init__(self, data: QueryDict | None, *, user: AnyUser) -> None:
+        super().__init__(data)
+        field_of(self, "host", ModelChoiceField).queryset = permissions.hosts_visible_to(user).filter(
+            runs_on=None, archived_at=None
+        )
+
+
 class TopUpForm(forms.Form):
     repetitions = forms.IntegerField(min_value=1, max_value=100, initial=1, label="More repetitions")

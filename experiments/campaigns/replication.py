@@ -22,6 +22,12 @@ from . import abilities, checks, control
 SHORT_SECONDS, SHORT_REPETITIONS = 30, 2
 DISK_MIB = 4096  # room for the largest of the papers' sets, twice over
 _DRIVERS = {"kvm": Host.Driver.LIBVIRT, "proxmox": Host.Driver.PROXMOX, "xen": Host.Driver.XEN}
+_TRIED = (
+    Host.Driver.XEN,
+    Host.Driver.PROXMOX,
+    Host.Driver.LIBVIRT,
+    Host.Driver.NATIVE,
+)  # later ones stand in for earlier
 # What a plan lists, with the fields whose problems one item can cause.
 _LISTS: dict[str, tuple[str, ...]] = {
     **{name: (name,) for name in ("host_file_systems", "guest_file_systems", "workloads")},
@@ -96,26 +102,32 @@ def prepare(
     short : one number of machines, 30 s, two repetitions
     changes : fields of the campaigns that are to be other than the study's
     """
-    parts, others = measured_parts(case_study, host.drivers)
+    usable = [driver for driver in _TRIED if driver in host.drivers]
     left_out: dict[str, list[str]] = {}  # reason to what it keeps out
-    for row in others:
+    for row in measured_parts(case_study, usable)[1]:
         drives = row.hypervisor is None or row.hypervisor.slug in _DRIVERS
         reason = f"{host} is registered for {', '.join(host.drivers) or 'no driver'}."
         reason = reason if drives else f"KDB makes no machines of {row.hypervisor}."
         left_out.setdefault(reason, []).append(str(row))
     campaigns, differences, plans, seconds = [], list[str](), [], 0
-    for driver in dict.fromkeys(part.driver for part in parts):
-        chosen = [part for part in parts if part.driver == driver]
+    for driver in tuple(usable):
+        chosen = [part for part in measured_parts(case_study, usable)[0] if part.driver == driver]
+        if not chosen:
+            continue
+        reasons: dict[str, list[str]] = {}
         campaign = _campaign(host, case_study, chosen, pool)
         if short:
             campaign.run_seconds, campaign.repetitions = SHORT_SECONDS, SHORT_REPETITIONS
             campaign.vm_counts = campaign.vm_counts[:1]
         for name, value in changes.items():
             setattr(campaign, name, value)
-        _leave_out(campaign, left_out)
+        _leave_out(campaign, reasons)
         if problems := checks.problems_of(campaign):
+            usable.remove(driver)
             left_out.setdefault(str(control.PlanRefused(problems)), []).append(f"All by the driver {driver}")
             continue
+        for reason, what in reasons.items():
+            left_out.setdefault(reason, []).extend(what)
         campaigns.append(campaign)
         differences += _differences(campaign, chosen)
         estimate = checks.estimate(campaign)

@@ -14,16 +14,16 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_safe
 
 from experiments import permissions
-from experiments.models import Campaign, CampaignRun, Host, RunArtifact
+from experiments.models import Campaign, CampaignRun, CaseStudy, Host, RunArtifact
 from kdb.accounts.users import user_of
 from kdb.web.addresses import site_of
 from kdb.web.htmx import varies_for_htmx, wants_fragment
 
-from . import checks, control, deletion, drafts, hosts, pages, plans, statements
+from . import checks, control, deletion, drafts, hosts, pages, plans, replication, statements
 from .actions import CAMPAIGN_ACTIONS, HOST_ACTIONS, Action
 from .control import CampaignError
 from .downloads import artifact_response
-from .forms import CampaignForm, HostForm, NightlyForm, TopUpForm, filled_in
+from .forms import CampaignForm, HostForm, NightlyForm, ReplicationForm, TopUpForm, filled_in
 from .hosts import HostError
 
 
@@ -233,6 +233,27 @@ def campaign_new(request: HttpRequest) -> HttpResponse:
         estimate = checks.estimate(form.instance)
     context = {"form": form, "estimate": estimate}
     return render(request, "experiments/campaign_form.html", context, status=422 if form.errors else 200)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@operators_only
+def case_study_again(request: HttpRequest, slug: str) -> HttpResponse:
+    """Say what a host of the user's can measure again of a published case study, then plan that."""
+    case_study = get_object_or_404(CaseStudy.objects.published(), slug=slug)
+    form = ReplicationForm(request.POST or request.GET or None, user=request.user)
+    outline, problem = None, ""
+    if form.is_valid():
+        host, is_short = form.cleaned_data["host"], form.cleaned_data["short"]
+        campaigns, outline = replication.prepare(host, case_study, short=is_short)
+        try:
+            if request.method == "POST":
+                replication.create(campaigns, outline, user=user_of(request))
+                return redirect("campaign-detail", campaigns[-1].slug)
+        except CampaignError as error:
+            problem = str(error)
+    context = {"case_study": case_study, "form": form, "outline": outline, "problem": problem}
+    status = 409 if problem else 422 if form.errors else 200
+    return render(request, "experiments/case_study_again.html", context, status=status)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

@@ -66,6 +66,7 @@ def case_study_detail(request: HttpRequest, slug: str) -> HttpResponse:
         "linked_data": linked_data.script(linked.dataset(case_study, site_of(request))) if is_public else "",
         "loaded": getattr(case_study, "loaded", None),
         "may_end": permissions.may_end(request.user, case_study),
+        "may_repeat": case_study.status == CaseStudy.Status.PUBLISHED and permissions.may_operate(request.user),
     }
     response = render(request, "experiments/case_study_detail.html", context)
     if not is_public:

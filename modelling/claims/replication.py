@@ -28,6 +28,7 @@ from .values import Basis, Reader, Value
 VERDICTS = {1: "agrees", -1: "differs", 0: "too close to say"}
 _TAGS = {"agrees": "tag-good", "differs": "tag-bad"}
 _LEAST_SPREAD = 0.005  # standard deviation of ln(value)
+_SIDES = ("hypervisor", "guest_fs", "host_fs")  # of a pair
 _WIDE = 1.96  # standard errors that a span is made for
 
 
@@ -73,12 +74,14 @@ def compare(campaign: Campaign) -> ReplicationPage:
     same = Campaign.objects.filter(**{name: getattr(campaign, name) for name in alike}).exclude(driver=campaign.driver)
     same = same.filter(runs__in=CampaignRun.objects.counting()).distinct()
     campaigns = [campaign, *{row.driver: row for row in same.order_by("pk")}.values()]  # the latest of each driver
-    measured = [pair for row in campaigns for pair in _numbers(row, measured_parts(case_study, [row.driver])[0])]
     there = gather.read_facts(of=case_study.slug).with_spread(variation)
+    standing = _parts(case_study, campaigns, there)
+    measured = [pair for row in campaigns for pair in _numbers(row, standing)]
     here = replace(there, numbers=tuple(number for _, number in measured), findings=(), ratios=(), limits={})
     here = here.with_spread(variation)
     parts = {part.configuration: part for part, _ in measured}
-    pairs, claims = [*_pairs(list(parts), there, here)], [*_judged(case_study, here)]
+    rows = {tuple(map(gather.place(row).get, _SIDES)): row for row in parts}  # one of those that differ in settings
+    pairs, claims = [*_pairs([*rows.values()], there, here)], [*_judged(case_study, here)]
     decided = [(claim, verdict) for claim, verdict in claims if verdict.held or verdict.failed]
     counts = Counter(line.verdict for line in pairs)
     notes = [*dict.fromkeys(part.instead for part in parts.values() if part.instead)]
@@ -94,10 +97,24 @@ def compare(campaign: Campaign) -> ReplicationPage:
     return ReplicationPage(campaigns, pairs, summary, decided, len(claims) - len(decided), notes)
 
 
+def _parts(case_study: CaseStudy, campaigns: Sequence[Campaign], there: PublishedFacts) -> list[Part]:
+    """Return what the campaigns measured. Runs stand in for one configuration, and for none beside their own.
+
+    there : the facts of the source; of several hypervisors that with most of them is stood in for
+    """
+    facts = Counter(number.at["hypervisor"] for number in there.numbers)
+    facts.update(finding.hypervisor for finding in there.findings)
+    parts, _ = measured_parts(case_study, [row.driver for row in campaigns])
+    parts.sort(key=lambda part: (bool(part.instead), -facts[gather.place(part.configuration)["hypervisor"]]))
+    first = {(part.driver, part.host_fs, part.guest_fs): part for part in reversed(parts)}
+    return [part for part in parts if not part.instead or part in first.values()]
+
+
 def _numbers(campaign: Campaign, parts: Sequence[Part]) -> Iterator[tuple[Part, Number]]:
     """Yield the means of the campaign's runs, each with the coordinates of what it was measured again for.
 
-    The spread of a single run is that of all cells under one workload: three runs tell little of their own.
+    The spread of a single run is that of all cells under one workload: three runs tell little of their own. Where the
+    source has the sum of all machines, that is yielded.
     """
     cells: dict[tuple[str, str, str, int], list[float]] = {}
     for run in campaign.runs.counting().defer("curves"):
@@ -106,13 +123,15 @@ def _numbers(campaign: Campaign, parts: Sequence[Part]) -> Iterator[tuple[Part, 
     spreads = {workload: _spread([logs for key, logs in cells.items() if key[0] == workload]) for workload, *_ in cells}
     for (workload, host_fs, guest_fs, vm_count), logs in sorted(cells.items()):
         for part in parts:
-            if (part.host_fs, part.guest_fs) != (host_fs, guest_fs):
+            if (part.driver, part.host_fs, part.guest_fs) != (campaign.driver, host_fs, guest_fs):
                 continue
             machines = vm_count or int(not part.configuration.is_native)
             at = gather.place(part.configuration) | {"workload": workload, "vm_count": machines, "variant": 0}
             at |= {"operation": "mixed", "block_size": None}
             variance = spreads[workload]
-            span = number_span(sum(logs) / len(logs), None if variance is None else variance / len(logs))
+            together = machines if part.configuration.case_study.value_scope == CaseStudy.Scope.AGGREGATE else 1
+            level = sum(logs) / len(logs) + math.log(max(together, 1))
+            span = number_span(level, None if variance is None else variance / len(logs))
             cell = f"{part.configuration.slug}:{workload}:{machines}"
             yield part, Number(cell, at, (span,), runs=len(logs) if variance is None else 0)
 
@@ -156,18 +175,20 @@ def _pairs(rows: Sequence[Configuration], there: PublishedFacts, here: Published
             if ratios[0] < 1:
                 first, second, low, high = second, first, 1 / high, 1 / low
                 ratios = [1 / ratio if ratio else math.inf for ratio in ratios]
-            words = "" if is_listed else " or ".join(dict.fromkeys(f"{ratio:.3g}×" for ratio in ratios))
+            least, most = (f"{end(ratios):.3g}×" for end in (min, max))
+            words = "" if is_listed else least if least == most else f"{least} to {most}"
             yield PairLine(workload, vm_count, first, second, words, low, math.sqrt(low * high), high, verdict)
 
 
 def _ratio(facts: PublishedFacts, first: Configuration, second: Configuration, where: dict[str, Any]) -> Value | None:
-    """Return the ratio of two configurations: of numbers, else as lists order them; None where there is none."""
-    places = [gather.place(row) for row in (first, second)]
-    upper, lower = ({name: at[name] for name in ("hypervisor", "guest_fs", "host_fs")} for at in places)
-    if upper == lower:
-        return None
+    """Return the ratio of two configurations: of numbers, else as lists order them; None where there is none.
+
+    Its readings are those of every operation, variant and setting that there are numbers of.
+    """
+    upper, lower = ({name: gather.place(row)[name] for name in _SIDES} for row in (first, second))
     ratios = Reader(facts, is_open=True).ratios_of(Throughput(upper), Throughput(lower), where)
-    return min(ratios, key=lambda ratio: Basis.LISTED in ratio.bases, default=None)
+    ratios = [ratio for ratio in ratios if Basis.LISTED not in ratio.bases] or ratios[:1]
+    return replace(ratios[0], readings=tuple(span for ratio in ratios for span in ratio.readings)) if ratios else None
 
 
 def _order(ratio: Value) -> int:

@@ -318,9 +318,9 @@ class SittingViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OwnedView
                 return Response(self.get_serializer(last).data)
         elif like:
             asked["like"] = _like(request, like, asked)
-        _check_room(laboratory)
         asked |= {"engine": loads.engine_of(asked["workload"]), "choices": choices, "runs": runs}
-        session = sessions.begin_session(laboratory, request.user, **asked)
+        with _refusals_as_conflicts():
+            session = sessions.begin_session(laboratory, request.user, **asked)
         return Response(self.get_serializer(session).data, status=status.HTTP_201_CREATED)
 
     def _begin_as_visitor(
@@ -396,11 +396,9 @@ def add_night(request: Request, slug: str) -> Sitting:
     """Keep the runs of the body as a night of a laboratory. Raises as a view does."""
     asked, choices = _checked_measurement(request, NightFieldsSerializer)
     laboratory = get_object_or_404(_opened_by(request), slug=slug)
-    _check_room(laboratory)
-    engine = loads.engine_of(asked["workload"])
-    return sessions.begin_session(
-        laboratory, request.user, choices=choices, engine=engine, most_runs=0, is_night=True, **asked
-    )
+    asked |= {"engine": loads.engine_of(asked["workload"]), "choices": choices, "most_runs": 0, "is_night": True}
+    with _refusals_as_conflicts():
+        return sessions.begin_session(laboratory, request.user, **asked)
 
 
 def _checked_measurement(request: Request, shape: type[NightFieldsSerializer]) -> tuple[dict[str, Any], list[Choice]]:
@@ -420,12 +418,6 @@ def _checked_measurement(request: Request, shape: type[NightFieldsSerializer]) -
         raise FaultyRequest([{"field": "runs", "message": "Each choice once in a block."}])
     _check_facts(asked["facts"])
     return asked, choices
-
-
-def _check_room(laboratory: Laboratory) -> None:
-    """Raise Conflict where the laboratory has as many sittings as it may."""
-    if laboratory.sittings.count() >= laboratories.MOST_SITTINGS:
-        raise Conflict(f"The laboratory has {laboratories.MOST_SITTINGS} sittings, as many as it may.")
 
 
 def _check_report(report: Mapping[str, Any], of: str = "") -> None:

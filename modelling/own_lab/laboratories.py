@@ -27,6 +27,12 @@ def sessions_of(user: Any) -> QuerySet[Sitting]:
     )
 
 
+def check_room(laboratory: Laboratory) -> None:
+    """Raise Refused where the laboratory has as many sessions as it may."""
+    if laboratory.sittings.count() >= MOST_SITTINGS:
+        raise Refused(f"The laboratory has {MOST_SITTINGS} sittings, as many as it may.")
+
+
 def create_laboratory(user: Any, slug: str, name: str) -> Laboratory:
     """Create a laboratory whose only member is this user. Raises Refused."""
     if laboratories_of(user).count() >= MOST_LABORATORIES:

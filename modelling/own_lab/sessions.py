@@ -17,7 +17,7 @@ from modelling.estimation.machine import SURE, Block, Machine
 from modelling.estimation.sequential import Trial
 from modelling.models import Laboratory, Sitting, SittingRun
 
-from . import rechecks, words
+from . import laboratories, rechecks, words
 from .content import NO_DIFFERENCE, NOT_YET, USE, Choice, Decision, PlannedRun, Refused, Standing
 from .prior import Prior, nothing_known, prior_of_choices
 from .signals import sitting_ended
@@ -45,7 +45,7 @@ def begin_session(
     runs: Sequence[Mapping[str, Any]] = (),
     is_night: bool = False,
 ) -> Sitting:
-    """Begin a session with its first runs planned.
+    """Begin a session with its first runs planned. Raises Refused where the laboratory has no room.
 
     laboratory : stored with it where it is new; workload : of loads.WORKLOADS; "" under a load of `like`
     like : of observed_load.make_load; nothing published is of that load, so the prior says nothing
@@ -65,6 +65,7 @@ def begin_session(
             for session in sent.prefetch_related("runs"):
                 if [(run.choice, run.value, run.disturbed) for run in session.runs.all()] == made:
                     return session
+        laboratories.check_room(laboratory)
         session = Sitting.objects.create(
             laboratory=laboratory,
             started_by=user,

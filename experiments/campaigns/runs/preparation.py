@@ -12,7 +12,7 @@ from experiments.laboratory.targets.drivers import Machine, RunSpec
 from experiments.laboratory.transport import health, remote
 from experiments.laboratory.transport.remote import Area
 from experiments.laboratory.transport.ssh import Connection
-from experiments.models import Campaign, Host, StoragePool
+from experiments.models import Campaign, CampaignRun, Host, StoragePool
 
 from .attempt import Attempt
 from .content import Record
@@ -143,4 +143,18 @@ def load(attempt: Attempt, record: Record, machine: Machine) -> engines.Load:
         is_shipped=campaign.personality == Campaign.Personality.SHIPPED,
     )
     record.facts |= {"parameters": dict(made.parameters), "working_set_bytes": made.working_set_bytes}
+    if campaign.driver == Host.Driver.NATIVE:
+        _refuse_another_load(attempt.run, made.working_set_bytes)
     return made
+
+
+def _refuse_another_load(run: CampaignRun, size: int) -> None:
+    """Raise HostError where earlier runs of the workload had files of another size: the host's memory limit changed."""
+    alike = run.campaign.runs.filter(workload=run.workload, state=CampaignRun.State.DONE).order_by("-position")
+    before = alike.values_list("facts__working_set_bytes", flat=True).first()
+    if before not in (None, size):
+        raise hosts.HostError(
+            f"{run.workload} would use {size / 2**20:,.0f} MiB of files, and used {before / 2**20:,.0f} before: since "
+            "its last check the host can limit a benchmark’s memory, or no longer can. Mend that and check it again, "
+            "or plan this campaign anew."
+        )

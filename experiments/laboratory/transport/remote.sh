@@ -280,7 +280,9 @@ usage() {
     '
 }
 
-# MIB: sets GROUP, a new group of processes that may use this much memory, their files in the page cache included.
+# MIB [FILE]: sets GROUP, a new group of processes that may use this much memory, their files in the page cache included.
+# FILE notes it before it is made: the connection may be cut in between. Of version 2 the group lies at the root, which alone may
+# have both processes and groups with a controller; where a container's root is none, the first line fails.
 limit_memory() {
     root=/sys/fs/cgroup limit=memory.max
     if [ -f $root/cgroup.controllers ]; then
@@ -288,7 +290,10 @@ limit_memory() {
     else
         root=$root/memory limit=memory.limit_in_bytes
     fi
-    GROUP=$(mktemp --directory "$root/kdb-XXXXXX") && [ -f "$GROUP/$limit" ] || return 1 # else it is a mere folder
+    read -r id </proc/sys/kernel/random/uuid
+    GROUP=$root/kdb-$id
+    [ $# -lt 2 ] || { echo "$GROUP" >"$2" && sync "$2"; } || return 1
+    mkdir "$GROUP" && [ -f "$GROUP/$limit" ] || return 1 # else it is a mere folder
     echo "$1M" >"$GROUP/$limit" || return 1
     # Nothing of it goes to a swap space, which may lie on the disk that is measured.
     for swap in memory.swap.max memory.swappiness; do [ ! -w "$GROUP/$swap" ] || echo 0 >"$GROUP/$swap"; done
@@ -296,12 +301,16 @@ limit_memory() {
 
 remove_group() { [ ! -d "$GROUP" ] || rmdir "$GROUP" 2>&1 || true; }
 
-clean_area() {
-    [ -d "$AREA" ] || return 0
-    kill_workers
+drop_group() { # that the area noted, made or not
     first_line "$AREA/group"
     GROUP=$LINE
     [ -z "$GROUP" ] || until_nothing 10 remove_group || stays "the group of processes $GROUP stays"
+}
+
+clean_area() {
+    [ -d "$AREA" ] || return 0
+    kill_workers
+    drop_group
     if [ -s "$AREA/proxmox" ]; then
         while read -r number name; do end_on_proxmox "$number" "$name" </dev/null; done <"$AREA/proxmox"
     fi
@@ -717,8 +726,8 @@ drop-caches)
     ;;
 limit-memory) # POOL TOKEN MIB: what is started from now on may use no more, its files in the page cache included
     own_area "$1" "$2"
-    limit_memory "$3" || refuse "the memory of a benchmark cannot be limited here"
-    echo "$GROUP" >"$AREA/group"
+    drop_group # of the same call, whose answer was lost
+    limit_memory "$3" "$AREA/group" || refuse "the memory of a benchmark cannot be limited here"
     ;;
 start) # POOL TOKEN NAME SECONDS EVERY FOLDER COMMAND...: detached; it comes to the barrier of NAME and waits for `go`
     # From then on it is written down each EVERY seconds how much its processes have read and written by now.
@@ -828,8 +837,9 @@ facts) # POOL...
         say model "$(cat /sys/class/dmi/id/sys_vendor /sys/class/dmi/id/product_name 2>/dev/null | tr '\n' ' ' | sed 's/ *$//')"
     fi
     [ ! -c /dev/kvm ] || say kvm yes
-    if limit_memory 64 2>/dev/null; then say limits_memory yes; fi
+    if limit_memory 64 2>/dev/null; then limits=yes; else limits=; fi
     [ ! -d "${GROUP:-}" ] || rmdir "$GROUP"
+    [ -z "$limits" ] || say limits_memory yes
     # A container has none unless it was given some. Only root may look.
     if [ "$(id -u)" = 0 ] && command -v losetup >/dev/null 2>&1 && [ ! -b "$(losetup --find 2>/dev/null)" ]; then say missing "loop devices"; fi
     if grep -qw device-mapper /proc/misc; then say device_mapper yes; fi

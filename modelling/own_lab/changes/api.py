@@ -114,8 +114,8 @@ class SeriesViewSet(OwnedViewSet):
         """
         night = add_night(request, slug)
         detection.examine_sitting(night.pk)
-        told = [selectors.speed_now(night.laboratory, *named) for named in gather.series_of(night)]
-        answer = {"sitting": night.pk, "series": [shape_of(Current)(speed).data for speed in told]}
+        speeds = selectors.speeds_now(night.laboratory, gather.series_of(night))
+        answer = {"sitting": night.pk, "series": [shape_of(Current)(speed).data for speed in speeds]}
         return Response(answer, status=status.HTTP_201_CREATED)
 
     @extend_schema(operation_id="series_retrieve", tags=TAGS, responses=shape_of(History))

@@ -118,8 +118,9 @@ class Current:
     key: str
     name: Annotated[str, "Of what is measured."]
     load: Annotated[str, "A workload, or the load of which observed machine."]
-    point: Annotated[Point | None, "The newest that counts; null: none lately."]
+    point: Annotated[Point | None, "The newest that counts; null: there is none."]
     state: Annotated[str, Among(SPEEDS)]
+    not_known: Annotated[str, "Why not: 5 of 17 nights, or since when there was none; empty: the state is known."]
     change: Annotated[int | None, "The change or suspicion that the state tells, of the last 30 days."]
     is_new: Annotated[bool, "Whether it is a change, and no member has said anything of it."]
     unit: str

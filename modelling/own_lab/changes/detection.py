@@ -6,7 +6,7 @@ asks for it again. All that examining one sitting leads to is one transaction.
 """
 
 import logging
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import asdict
 from datetime import date
 from typing import Any
@@ -26,7 +26,7 @@ from modelling.models import Laboratory, SeriesChange, Sitting
 from . import gather, selectors, words
 from .content import DEEDS, Point, Series
 from .reruns import compare_reruns
-from .statistics.newest import MOST, newest_step
+from .statistics.newest import newest_step
 
 logger = logging.getLogger(__name__)
 
@@ -64,7 +64,7 @@ def examine_sitting(pk: int) -> None:
         changes_of: dict[str, list[SeriesChange]] = {key: [] for key in named}
         for change in changes.select_related("sitting", "shown_by", "laboratory"):
             changes_of[change.series].append(change)
-        points_of = _newest_points(sitting, [series for series, _ in named.values()])
+        points_of = gather.newest_points(sitting.laboratory, [series for series, _ in named.values()], sitting)
         for key, (series, name) in named.items():
             _confirm(sitting, changes_of[key])
             _test(sitting, series, name, points_of[key], changes_of[key])
@@ -86,16 +86,6 @@ def handle(change: SeriesChange, user: Any, deed: str, *, reason: str = "", unti
 def _waiting() -> QuerySet[Sitting]:
     # A visitor's laboratory has one sitting, and so no series.
     return Sitting.objects.filter(ended_at__isnull=False, looked_at__isnull=True, laboratory__expires_at=None)
-
-
-def _newest_points(sitting: Sitting, named: Sequence[Series]) -> dict[str, list[Point]]:
-    """Return the points of a sitting's series up to it, by key: MOST at least, where there are as many."""
-    for most in (MOST, gather.MOST_POINTS):
-        sittings = gather.newest_sittings(sitting.laboratory, named[0], sitting, most)  # all have one machine and load
-        points = {series.key: gather.points_of(sittings, series) for series in named}
-        if min(map(len, points.values())) == min(len(sittings), MOST):
-            break  # no sitting was of other places
-    return points
 
 
 def _confirm(sitting: Sitting, changes: Iterable[SeriesChange]) -> None:

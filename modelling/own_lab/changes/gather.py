@@ -16,6 +16,7 @@ from kdb.disk_path import SETTINGS
 from modelling.models import Laboratory, Sitting, SittingRun
 
 from .content import Fact, Point, Series, SeriesLine
+from .statistics.newest import MOST
 
 MOST_POINTS = 400  # sittings of one machine under one load that are read: more than a year of nights
 MOST_READ = 2000  # sittings of a laboratory whose series are listed
@@ -101,6 +102,21 @@ def newest_sittings(
     for pk, *run in runs.values_list("sitting", *Run._fields).order_by():  # models would take five times as long
         runs_of[pk].append(Run(*run))
     return [(sitting, runs_of[sitting.pk]) for sitting in sittings]
+
+
+def newest_points(
+    laboratory: Laboratory, named: Sequence[Series], until: Sitting | None = None
+) -> dict[str, list[Point]]:
+    """Return the points of series of one machine and load, by key: MOST at least, where there are as many.
+
+    until : the last sitting that is asked for
+    """
+    for most in (MOST, MOST_POINTS):
+        sittings = newest_sittings(laboratory, named[0], until, most)
+        points = {series.key: points_of(sittings, series) for series in named}
+        if min(map(len, points.values())) == min(len(sittings), MOST):
+            break  # no sitting was of other places
+    return points
 
 
 @dataclass(frozen=True)

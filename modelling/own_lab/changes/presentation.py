@@ -17,6 +17,7 @@ from .words import drift_sentence
 _LONGEST_LABEL, _MARGIN, _SIGN = 60, 10, 7  # of a badge: signs; pixels at the sides of a part, and of a sign
 _COLOURS, _DOUBT = {STEADY: "#2e7d32", SLOWER: "#b3261e", FASTER: "#1565c0", UNKNOWN: "#5f6368"}, "#8a5a00"
 SHOWN = 60  # points of a chart: more cannot be told apart on a phone
+LISTED = 100  # rows of the table of points
 
 
 def make_history(
@@ -40,7 +41,8 @@ def make_history(
 def badge(current: Current) -> dict[str, Any]:
     """Return the words of a badge, its colour, and the width of its parts in pixels."""
     label = f"{current.load} on {current.name}"[:_LONGEST_LABEL]
-    text = f"{current.point.value:,.0f} {current.unit}, {current.state}" if current.point else current.state
+    state = current.not_known or current.state
+    text = f"{current.point.value:,.0f} {current.unit}, {state}" if current.point else state
     left, right = (_MARGIN + _SIGN * len(words) for words in (label, text))
     colour = _COLOURS.get(current.state, _DOUBT)
     return {"label": label, "text": text, "left": left, "right": right, "width": left + right, "colour": colour}
@@ -55,9 +57,9 @@ class Row:
 
 
 def rows(history: History) -> list[Row]:
-    """Return the points, newest first, each with the change that it begins."""
+    """Return the newest LISTED points, newest first, each with the change that it begins."""
     begins = {level.sitting: level for level in history.levels if level.ratio is not None}
-    return [Row(point, begins.get(point.sitting)) for point in reversed(history.points)]
+    return [Row(point, begins.get(point.sitting)) for point in history.points[: -LISTED - 1 : -1]]
 
 
 def chart(history: History) -> Chart | None:

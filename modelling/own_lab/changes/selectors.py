@@ -1,6 +1,6 @@
 """Reads of series and changes, for pages, the API, the feed and notifications."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime, timedelta
 from typing import Any
 
@@ -13,9 +13,10 @@ from modelling.own_lab.selectors import laboratories_of
 
 from . import gather, presentation, words
 from .content import FASTER, NEW, SLOWER, STEADY, UNKNOWN, Current, History, Point, Series
+from .statistics.newest import LEAST
 
 TOLD_FOR = timedelta(days=30)  # that a change is news
-_NEWEST = 10  # sittings among which the newest that counts is looked for
+ENDED_AFTER = timedelta(days=14)  # without a night a series has ended
 
 
 def changes_of(user: Any) -> QuerySet[SeriesChange]:
@@ -38,33 +39,43 @@ def history_of(laboratory: Laboratory, key: str) -> History | None:
     return known and history(laboratory, *known)
 
 
-def history(
-    laboratory: Laboratory, series: Series, name: str, until: Sitting | None = None, most: int = gather.MOST_POINTS
-) -> History:
-    """Return a series over time. Three queries. until : the last sitting that is asked for; most : sittings"""
-    points = gather.points_of(gather.newest_sittings(laboratory, series, until, most), series)
-    changes = SeriesChange.objects.filter(laboratory=laboratory, series=series.key)
-    changes = changes.select_related("sitting", "shown_by", "confirmed_by")
+def history(laboratory: Laboratory, series: Series, name: str, until: Sitting | None = None) -> History:
+    """Return a series over time. Three queries. until : the last sitting that is asked for"""
+    points = gather.points_of(gather.newest_sittings(laboratory, series, until), series)
+    changes = _changes(laboratory, series)
     steps = {one.sitting_id: (one.ratio, one.low, one.high, one.confirmed_by_id is not None) for one in changes}
-    current = _current(series, name, points, changes)
+    current = _current(series, name, points, changes, gather.end_of(until) if until else now())
     return presentation.make_history(current, series, points, steps)
 
 
-def speed_now(laboratory: Laboratory, series: Series, name: str) -> Current:
-    """Return how fast a series is. Three queries."""
-    return history(laboratory, series, name, most=_NEWEST).current
+def speeds_now(laboratory: Laboratory, named: Sequence[tuple[Series, str]]) -> list[Current]:
+    """Return how fast series of one machine and load are. Two queries or four, and one a series."""
+    points = gather.newest_points(laboratory, [series for series, _ in named])
+    return [_current(series, name, points[series.key], _changes(laboratory, series), now()) for series, name in named]
 
 
-def _current(series: Series, name: str, points: Iterable[Point], changes: Iterable[SeriesChange]) -> Current:
+def _changes(laboratory: Laboratory, series: Series) -> QuerySet[SeriesChange]:
+    changes = SeriesChange.objects.filter(laboratory=laboratory, series=series.key)
+    return changes.select_related("sitting", "shown_by", "confirmed_by")
+
+
+def _current(
+    series: Series, name: str, points: Iterable[Point], changes: Iterable[SeriesChange], at: datetime
+) -> Current:
     """Return how fast a series is, with its newest change of the TOLD_FOR before, or else an unjudged suspicion."""
     counted = [point for point in points if point.value is not None]
     point = counted[-1] if counted else None
-    end = datetime.fromisoformat(point.at) if point else now()
+    end = datetime.fromisoformat(point.at) if point else at
     lately = [change for change in changes if end - TOLD_FOR < _told_at(change) <= end]
     told = [change for change in lately if change.confirmed_by_id or change.standing == NEW]
     change = max(told, key=lambda one: (one.confirmed_by_id is not None, gather.end_of(one.sitting)), default=None)
-    state, number, is_new, since = STEADY if point else UNKNOWN, None, False, ""
-    if point and change:
+    first = {change.sitting_id for change in changes}
+    nights = next((n for n, night in enumerate(reversed(counted), start=1) if night.sitting in first), len(counted))
+    not_known = f"{nights} of {LEAST} nights" if nights < LEAST and not change else ""
+    if point and end < at - ENDED_AFTER:
+        not_known = f"no night since {end:%Y-%m-%d}"
+    state, number, is_new, since = UNKNOWN if not_known else STEADY, None, False, ""
+    if change and not not_known:
         state = SLOWER if change.ratio < 1 else FASTER
         state = state if change.confirmed_by_id else f"perhaps {state}"
         number, is_new = change.pk, change.confirmed_by_id is not None and change.standing == NEW
@@ -75,10 +86,11 @@ def _current(series: Series, name: str, points: Iterable[Point], changes: Iterab
         series.load,
         point,
         state,
+        not_known,
         number,
         is_new,
         series.unit,
-        words.current_speed(point, series.unit, state, since),
+        words.current_speed(point, series.unit, f"{state}, {not_known}" if not_known else f"{state}{since}"),
     )
 
 

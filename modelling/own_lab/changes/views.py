@@ -7,6 +7,7 @@ from django.contrib.auth.decorators import login_required
 from django.contrib.auth.views import redirect_to_login
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.cache import patch_cache_control
 from django.views.decorators.cache import cache_control, never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
@@ -19,7 +20,7 @@ from . import bisection, causes, detection, gather, presentation, reruns, select
 from .content import History, Series
 from .forms import HandlingForm, MonthForm
 
-CACHED_SECONDS = 600  # of a badge
+CACHED_SECONDS = 600  # of a badge, and of the page of a shared series
 
 
 @require_safe
@@ -73,7 +74,9 @@ def shared_series(request: HttpRequest, address: str, sitting: int | None = None
         "command": words.night_command(history.series, "LABORATORY", "MACHINE"),
     }
     response = _render_series(request, opened.laboratory, history, context)
+    who = "private" if request.user.is_authenticated else "public"  # the header has the user's name
     response["X-Robots-Tag"] = "noindex"
+    patch_cache_control(response, max_age=CACHED_SECONDS, **{who: True})
     return response
 
 
@@ -90,7 +93,7 @@ def _render_series(
 def badge(request: HttpRequest, address: str) -> HttpResponse:
     """Draw how fast a shared series is, for pages elsewhere."""
     opened = get_object_or_404(SharedSeries, address=address)
-    current = selectors.speed_now(opened.laboratory, Series.of(opened.about), opened.about["name"])
+    (current,) = selectors.speeds_now(opened.laboratory, [(Series.of(opened.about), opened.about["name"])])
     return render(request, "modelling/badge.svg", presentation.badge(current), content_type="image/svg+xml")
 
 

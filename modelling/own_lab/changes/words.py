@@ -64,13 +64,11 @@ def night_command(series: Series, laboratory: str, machine: str) -> str:
     return shlex.join(["kdb", "measure", series.load, *options, *(disk if storage else folder)])
 
 
-def current_speed(point: Point | None, unit: str, state: str, since: str) -> str:
-    """Say how fast a series is now. unit : of the series; since : the change that it had, in words"""
+def current_speed(point: Point | None, unit: str, state: str) -> str:
+    """Say how fast a series is now. unit : of the series; state : with its reason, in words"""
     if point is None:
-        return "Nothing that counts was measured lately."
-    return (
-        f"{point.value:,.0f} {unit} ({point.slowest:,.0f} to {point.fastest:,.0f}) on {point.at[:10]}: {state}{since}."
-    )
+        return "Nothing that counts was measured."
+    return f"{point.value:,.0f} {unit} ({point.slowest:,.0f} to {point.fastest:,.0f}) on {point.at[:10]}: {state}."
 
 
 def drift_sentence(ratio: float, low: float, high: float) -> str:

@@ -24,10 +24,13 @@ def steady_part(curve: Sequence[float]) -> tuple[int, int]:
     return start, filled
 
 
-def steady_rate(rate: float, curve: Sequence[float], written: float, ahead: float) -> tuple[float, str]:
+def steady_rate(
+    rate: float, curve: Sequence[float], written: float, ahead: float, prepared: float = 0
+) -> tuple[float, str]:
     """Return the rate of a run's steady part, and what is to be said of the part before; "": nothing.
 
     rate : mean of the curve; ahead : intervals that the run went on before; written : bytes with these, 0: not known
+    prepared : bytes of files that were written before, some of which the cache may have held already
     """
     start, filled = steady_part(curve)
     rest = curve[start + 1 :] if start else curve  # it changed somewhere within the interval
@@ -40,6 +43,7 @@ def steady_rate(rate: float, curve: Sequence[float], written: float, ahead: floa
     times, early = fmean(before) / fmean(rest), ahead * fmean(before)
     gib = written * (early + sum(before)) / (early + sum(curve)) / 2**30
     told = f"the first {gib:.1f} GiB went to a cache at {times:.1f} times the speed"
+    told += f", after the {prepared / 2**20:,.0f} MiB of its files" if prepared else ""
     return steady, told if written else f"it was {times:.1f} times as fast at first"
 
 

@@ -35,6 +35,7 @@ _RELEASES = {
 }
 _LEAST_FREE = 1.2  # times the files that a run makes
 _SHARE_OF_ROOM, _SET_A_SECOND, _MOST_SET = 10, 50 * 2**20, 2**33  # bytes, by what is free and by the seconds of a run
+_FILES_A_SECOND = 600  # of a run: hard disks, and file systems over a network, make and remove twice as many
 
 
 @dataclass(frozen=True)
@@ -132,10 +133,10 @@ def check_folder(path: str, needed: int) -> None:
 def set_mib(places: Sequence[Place], load: Mapping[str, int]) -> int:
     """Return the MiB of files that runs of a load have, a power of two; 0: as many as the load itself has.
 
-    They are more than caches of disks and hosts hold, as far as the places have room and making them takes no longer
-    than about half a run.
+    They are more than caches of disks and hosts hold, as far as the places have room and making and removing them takes
+    no longer than about half a run each.
     """
-    rooms = [_MOST_SET, load["seconds"] * _SET_A_SECOND]
+    rooms = [_MOST_SET, load["seconds"] * _SET_A_SECOND, load["seconds"] * _FILES_A_SECOND * load["file_bytes"]]
     for place in places:
         if place.disk:
             rooms.append(place.disk.size // _SHARE_OF_ROOM)

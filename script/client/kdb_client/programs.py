@@ -91,7 +91,7 @@ def make_load(engine: str, load: Mapping[str, int], folder: str, guardian: Guard
         raise KdbError(f"{engine} made nothing within {load['seconds']} seconds.")
     memory = why_memory(before, after, file_system_of(folder), load, rate, reads=engine == "fio")
     written = (after.written - before.written) * (engine == "fio" and load["read_percent"] <= _MOST_READS)
-    return *steady_rate(rate, curve, written, load["warm_up_seconds"] / interval), memory
+    return *steady_rate(rate, curve, written, load["warm_up_seconds"] / interval, file_bytes(load)), memory
 
 
 def _fio(job: str, own: str, guardian: Guardian) -> float:

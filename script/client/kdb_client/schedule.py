@@ -81,13 +81,16 @@ class Budget:
         self._began, self._written_before = time.monotonic(), _written()
         self._most = 0.0  # bytes, of one run so far
         self._last = 0.0
+        self._longest, self._asked = 0.0, self._began  # s of one run so far, with its files; when a run began last
 
     def why_not(self, seconds: int, file_bytes: int) -> str:
         """Say why no further run of so many seconds, on files of so many bytes, may begin; "" where one may."""
         written = _written() - self._written_before
         self._most = max(self._most, written - self._last, float(file_bytes))
         self._last = written
-        if self.minutes is not None and (time.monotonic() - self._began + seconds) / 60 > self.minutes:
+        asked = time.monotonic()
+        self._longest, self._asked = max(self._longest, asked - self._asked, seconds), asked
+        if self.minutes is not None and (asked - self._began + self._longest) / 60 > self.minutes:
             return f"skipped: the budget of {self.minutes:g} minutes is used up"
         if self.gib is not None and (written + self._most) / 2**30 > self.gib:
             return f"skipped: the budget of {self.gib:g} GiB written is used up"

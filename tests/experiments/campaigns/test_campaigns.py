@@ -384,6 +384,22 @@ def test_of_machines_alike_by_name_each_runs_its_own_program():
         assert f"/opt/{number}/filebench" in " ".join(preparation.load(attempt, Record(), machine).command)
 
 
+def test_a_load_keeps_its_size_when_a_check_finds_another_memory_limit():
+    host = make_host()
+    host.facts["limits_memory"] = "yes"
+    host.save()
+    campaign = running(host=host, repetitions=2, follows_protocol=True, vm_ram_mib=1536)
+    machine, record = drivers.Machine(0, remote.Area(None, "/srv/pool", 1), {}), Record()
+    preparation.load(Attempt(None, active(campaign)), record, machine)
+    assert record.facts["working_set_bytes"] == 3 * 2**30
+    end(active(campaign), facts=record.facts)
+    preparation.load(Attempt(None, active(campaign)), Record(), machine)
+    del host.facts["limits_memory"]
+    host.save()
+    with pytest.raises(hosts.HostError, match="varmail would use 16 MiB of files, and used 3,072 before"):
+        preparation.load(Attempt(None, active(campaign)), Record(), machine)
+
+
 def test_a_virtual_machine_is_used_through_its_host():
     machine = attached(1).machines.get()
     with pytest.raises(control.PlanRefused, match="plan the campaign there"):

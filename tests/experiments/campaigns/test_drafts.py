@@ -178,6 +178,18 @@ def test_an_import_of_a_campaign_is_read_again_without_its_hosts(campaign):
     assert not Measurement.objects.filter(configuration__case_study=draft).exists()
 
 
+def test_a_campaign_that_is_filed_does_not_go_on_by_start_or_by_itself(campaign):
+    done(campaign)
+    campaign.state, campaign.look_at = "paused", datetime(2026, 11, 1, tzinfo=UTC)
+    campaign.save()
+    drafts.create_draft(campaign, user=factories.make_user())
+    with pytest.raises(control.CampaignError, match="The campaign is filed"):
+        control.start(campaign)
+    control.resume(campaign)
+    campaign.refresh_from_db()
+    assert campaign.state == "paused"
+
+
 def test_a_run_whose_output_is_gone_is_not_filed(campaign):
     run = done(campaign)
     run.artifacts.get(name="machine-1.txt").delete()

@@ -103,3 +103,37 @@ def test_the_api_plans_it_for_who_may_use_the_host():
     assert [answer.json()["campaigns"] for answer in answers] == [[first.slug], [second.slug]]
     assert (first.owner, first.pool.path, second.slug) == (owner, "/srv/other", f"{first.slug}-2")
     assert first.runs.count() == second.runs.count() == 54
+
+
+def test_where_what_makes_guests_cannot_be_used_pairs_of_one_kind_are_still_measured_natively():
+    host = make_host("lab")
+    host.facts["guest_image"] = {}
+    campaigns, outline = outline_of("p3", host)
+    assert [campaign.driver for campaign in campaigns] == ["native"]
+    assert any(sentence.startswith("All by the driver libvirt") for sentence in outline.left_out)
+    assert "Native ext4 in place of ext4-on-ext4, so without what the pair does." in outline.differences
+
+
+@pytest.mark.sqlite
+def test_the_button_on_a_case_study_leads_operators_to_a_plan_on_a_host_of_theirs(client):
+    owner = make_user("operators")
+    make_host("lab", registered_by=owner)
+    make_host("others")
+    study, address = "/case-studies/p3-cs1/", "/case-studies/p3-cs1/again/"
+    assert address not in client.get(study).content.decode()
+    assert client.get(address).status_code == 302
+    client.force_login(owner)
+    assert address in client.get(study).content.decode()
+    page = client.get(address).content.decode()
+    assert ('value="lab"' in page, 'value="others"' in page, "Plan it" in page) == (True, False, False)
+    page = client.get(address, {"host": "lab", "short": "on"}).content.decode()
+    assert f"{9 * 3 * 2} runs" in page
+    assert "randomfileaccess: Filebench 1.5 ships it" in page
+    assert client.post(address, {"host": "others"}).status_code == 422
+    assert not Campaign.objects.exists()
+    answer = client.post(address, {"host": "lab", "short": "on"})
+    campaign = Campaign.objects.get()
+    assert answer["Location"] == f"/laboratory/campaigns/{campaign.slug}/"
+    assert (campaign.owner, campaign.vm_counts, campaign.replicates.slug) == (owner, [1], "p3-cs1")
+    nothing = client.post("/case-studies/p2/again/", {"host": "lab"})
+    assert (nothing.status_code, "no machines of Hyper-V" in nothing.content.decode()) == (409, True)

@@ -3,9 +3,10 @@
 import pytest
 
 from experiments.campaigns import replication as plans
-from experiments.models import Campaign
+from experiments.models import Campaign, CaseStudy, WorkloadVariant
 from modelling.claims import replication
-from tests.factories import make_host, make_user
+from modelling.claims.facts import PublishedFacts
+from tests.factories import make_case_study, make_configuration, make_host, make_measurement, make_user, publish
 
 pytestmark = pytest.mark.usefixtures("published_evidence")
 # MiB/s of three runs each; p3 has ext4 on ext4 among the best for mail and XFS on XFS among the worst.
@@ -13,7 +14,7 @@ FASTER, SLOWER = (10.0, 10.2, 9.9), (5.0, 5.1, 4.9)
 
 
 def measured(host, speeds, **fields) -> Campaign:
-    """Return a native campaign for p3 whose runs have these speeds, by (workload, file system)."""
+    """Return a campaign for p3 whose runs have these speeds, by (workload, file system)."""
     (campaign,), outline = plans.prepare(host, plans.published("p3"), workloads=["varmail", "fileserver"], **fields)
     plans.create([campaign], outline, user=None)
     for run in campaign.runs.all():
@@ -97,3 +98,47 @@ def test_what_exceeds_the_campaigns_own_reference_load_is_named_beside_the_verdi
     campaign.calibrations = [{"read_mib_s": 6.0, "write_mib_s": 5.0}]
     named = [sentence for sentence in replication.compare(campaign).notes if "no disk's number" in sentence]
     assert len(named) == 4  # two of each load are above 1.5 times 6 MiB/s
+
+
+def test_native_runs_stand_in_for_nothing_that_guests_measured_and_once_for_what_none_did(campaign):
+    case_study = campaign.replicates
+    before = replication.compare(campaign)
+    others = [
+        make_configuration(case_study, hypervisor="xen", guest_fs=fs, host_fs=fs) for fs in ("ext4", "xfs", "btrfs")
+    ]
+    assert replication.compare(campaign).counts == before.counts
+    for row in others:
+        row.delete()
+    host = make_host("lab-2", drivers=["libvirt"])
+    alike = {(load, fs): FASTER for load in ("varmail", "fileserver") for fs in ("ext4", "xfs", "btrfs")}
+    guests = measured(host, alike, engine="fio", personality="kdb", repetitions=3, vm_counts=[1])
+    Campaign.objects.filter(pk=campaign.pk).update(host=host, run_seconds=guests.run_seconds)
+    page = replication.compare(guests)
+    assert len(page.campaigns) == 2
+    assert not any("in place of" in note for note in page.notes)
+    assert len({(line.workload, line.vm_count, line.first, line.second) for line in page.pairs}) == len(page.pairs)
+
+
+def test_operations_that_differ_in_the_source_decide_nothing_and_sums_of_machines_meet_sums():
+    study = make_case_study(vm_counts=[2], value_scope=CaseStudy.Scope.AGGREGATE)
+    variant = WorkloadVariant.objects.filter(workload__slug="varmail", benchmark__slug="filebench").first()
+    speeds = {("ext4", "read"): 200.0, ("ext4", "write"): 100.0, ("xfs", "read"): 50.0, ("xfs", "write"): 180.0}
+    for (fs, operation), value in speeds.items():
+        of_one = {"case_study": study, "guest_fs": fs, "host_fs": fs, "variant": variant}
+        make_measurement(value, operation=operation, **of_one, vm_count=2)
+    publish(study)
+    (campaign,), outline = plans.prepare(make_host("lab"), study, short=True)
+    plans.create([campaign], outline, user=None)
+    for run in campaign.runs.all():
+        figures = [
+            {"machine": number, "operation": "mixed", "throughput_mib_s": 8.0 if run.guest_fs == "ext4" else 4.0}
+            for number in (1, 2)
+        ]
+        run.state, run.figures = "done", figures
+        run.save()
+    (line,) = replication.compare(campaign).pairs
+    assert (line.there, line.verdict) == ("0.556× to 4×", "too close to say")
+    parts = replication._parts(study, [campaign], PublishedFacts())
+    numbers = replication._numbers(campaign, parts)
+    levels = {part.host_fs: round(span.low) for part, number in numbers for span in number.readings}
+    assert levels == {"ext4": 16, "xfs": 8}

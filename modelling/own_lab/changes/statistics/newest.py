@@ -18,6 +18,7 @@ Numbers = NDArray[np.float64]
 
 LAGS = (7, 8, 10, 12, 15, 20, 25, 30, 40)  # a step is looked for so many nights before the end
 LEAST_BEFORE = 10  # nights that a level is known by
+LEAST = LEAST_BEFORE + LAGS[0]  # nights since the last change, before which nothing is told
 MOST = 100  # nights that are looked at
 BRIEF = 5  # nights that a trouble takes to pass, at most
 FADES = 0.6, 0.75, 0.87  # what is left of a trouble a night later, where it passes slowly

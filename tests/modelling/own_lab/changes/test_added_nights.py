@@ -5,12 +5,14 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from django.db import connection
 from django.db.models import F
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from modelling.models import SeriesChange, SharedSeries, Sitting
 from modelling.own_lab import laboratories, rechecks
-from modelling.own_lab.changes import detection, gather, selectors
+from modelling.own_lab.changes import detection, gather, presentation, selectors
 from tests.factories import make_token, make_user
 from tests.modelling.own_lab.changes.conftest import make_night
 
@@ -67,10 +69,12 @@ def test_a_place_that_became_slower_beside_its_neighbour_is_suspected_then_sure_
         speeds = {name: value * noise.normal(1, 0.02) for name, value in speeds.items()}
         Sitting.objects.update(ended_at=F("ended_at") - timedelta(days=1))
         disk, reference = add(night(speeds, number))["series"]
-        assert reference["state"] == "steady"
+        assert (reference["state"], reference["not_known"]) == (
+            ("steady", "") if number >= 16 else ("not known", f"{number + 1} of 17 nights")
+        )
         states.append(disk["state"])
         is_new.append(disk["is_new"])
-    assert list(dict.fromkeys(states)) == ["steady", "perhaps slower", "slower"]
+    assert list(dict.fromkeys(states)) == ["not known", "steady", "perhaps slower", "slower"]
     assert is_new == [state == "slower" for state in states]
     assert "0.77 times as fast as before" in disk["sentence"]
     asked(f"series-changes/{disk['change']}/handle/", {"deed": "acknowledge"})
@@ -126,7 +130,8 @@ def test_a_night_that_cannot_be_is_refused_by_field(add, change, field):
 
 def test_a_full_laboratory_takes_no_further_night(add, monkeypatch):
     monkeypatch.setattr(laboratories, "MOST_SITTINGS", 1)
-    add(night())
+    told = add(night())
+    assert add(night()) == told
     assert "as many as it may" in add(night(number=1), 409)["detail"]
 
 
@@ -152,7 +157,35 @@ def test_a_shared_series_is_seen_by_whoever_knows_its_address_without_its_machin
     assert "1,100" not in cited
     drawn = client.get(f"{shared}badge.svg")
     assert (drawn["Content-Type"], drawn["Cache-Control"]) == ("image/svg+xml", "public, max-age=600")
-    assert "1,100 ops/s, steady" in "".join(ElementTree.fromstring(drawn.content).itertext())
+    assert "1,100 ops/s, 2 of 17 nights" in "".join(ElementTree.fromstring(drawn.content).itertext())
+
+
+def test_a_series_that_got_no_night_for_long_says_since_when_and_nothing_of_now(client, add, shared):
+    Sitting.objects.update(ended_at=F("ended_at") - timedelta(days=15))
+    last = Sitting.objects.get().ended_at
+    for address in (shared, f"{shared}badge.svg"):
+        assert f"no night since {last:%Y-%m-%d}" in client.get(address).content.decode()
+    assert "1 of 17 nights" in client.get(f"{shared}{Sitting.objects.get().pk}/").content.decode()  # as of then
+
+
+def test_nights_of_other_places_hide_none_of_a_series(client, add, shared):
+    for number in range(1, 12):
+        add(night({"reference": 1400.0}, number))
+    assert "1,000 ops/s" in client.get(f"{shared}badge.svg").content.decode()
+
+
+def test_the_page_of_a_shared_series_is_bounded_and_may_be_cached(client, ours, ada, shared, django_assert_num_queries):
+    with CaptureQueriesContext(connection) as first:
+        client.get(shared)
+    for number in range(120):
+        make_night(ours, number - 400, [1000.0], choices=night()["choices"][:1], workload="varmail")
+    with django_assert_num_queries(len(first)):
+        page = client.get(shared)
+    assert page["Cache-Control"] == "max-age=600, public"
+    assert page.content.decode().count('data-label="Runs"') == presentation.LISTED
+    assert "The newest 100 of 121 sittings" in page.content.decode()
+    client.force_login(ada)
+    assert "private" in client.get(shared)["Cache-Control"]
 
 
 def test_only_members_share_a_series_and_take_it_back(client, ada, ours, add, shared):
@@ -206,7 +239,7 @@ def test_a_suspicion_that_somebody_looked_into_is_no_news(ours, ada, nights):
 
     assert state() == "perhaps slower"
     detection.handle(SeriesChange.objects.get(), ada, "acknowledge")
-    assert state() == "steady"
+    assert state() == "not known"  # eight nights since then tell nothing yet
 
 
 def test_nights_on_files_of_another_size_are_another_series(add):
