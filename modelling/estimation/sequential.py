@@ -31,7 +31,7 @@ _BOUNDS = 0.01, 0.8
 EARLY, OFF, MOST_EARLY = 0.35, 0.6, 2  # chance that a choice has early runs; what they are off by, ln speed; how many
 LEAST = 2  # runs of each choice that may be the best
 OUT, OPEN, LIKELY = 0.01, 0.05, 0.5  # probabilities of being within the margin: below, ruled out; run again; may tie
-TIED = 14  # runs in all after which the leading choice is used, though another may be as good
+TIED = 12  # runs in all after which the leading choice is used, though another may be as good
 LARGEST = 6  # choices of a block, which must be short enough that nothing drifts
 
 
