@@ -18,10 +18,10 @@ from kdb.host_storage import host_storage_key, host_storage_parts
 from kdb.units import OPERATION_RATE, THROUGHPUT
 from modelling.answers.estimate import on_one_machine, ranking_of
 from modelling.answers.knowledge import assumptions, where_of
-from modelling.estimation import machine, verdict
+from modelling.estimation import machine, sequential, verdict
 from modelling.estimation.bayes import Posterior
 from modelling.estimation.hierarchy import Knowledge
-from modelling.estimation.machine import SURE, VARIATION, Block, Machine, add_place_variance
+from modelling.estimation.machine import SURE, Block, Machine, add_place_variance
 from modelling.estimation.mixes import joint_posterior
 from modelling.evidence.axes import AXES, NATIVE, Axis, entry_key, entry_parts
 from modelling.evidence.durability import losing_options
@@ -117,12 +117,11 @@ def answer_on_machine(
         keys
     )
     is_told = [all(r.posterior and key in r.posterior.treatments for r in rankings.values()) for key in keys]
-    count = sum(evidence.runs.total() for evidence in asked or newest.values())
     kind, sentence, rows = _decision(
         axis,
         keys,
         {key: sum(evidence.runs_of(key) for evidence in asked) for key in measured},
-        count,
+        [sum(evidence.runs_of(key) for evidence in asked or newest.values()) for key in measured],
         _posterior(question, known, laboratory, shares, keys, relevant, newest),
         lambda first: _elsewhere(published, np.array(is_told), first),
     )
@@ -194,16 +193,18 @@ def _posterior(
                 places.append(evidence.of[choice].place)
     before = prior_in_laboratory(question, known, elements, laboratory)
     before = add_place_variance(before, places, [workload for workload, _ in elements], are_alike=len(elements) == size)
-    blocks = [
-        Block(tuple(at[evidence.session.pk, choice] for choice in block.entries), block.outcomes)
+    blocks = (
+        [
+            Block(tuple(at[evidence.session.pk, choice] for choice in block.entries), block.outcomes)
+            for block in evidence.blocks
+        ]
         for evidence in reversed(relevant)
-        for block in evidence.blocks
-    ]
+    )
     sums = np.zeros((len(keys), len(elements)))
     for place, (workload, key) in enumerate(elements[:size]):
         if workload in shares:
             sums[keys.index(key), place] = shares[workload]
-    return machine.sum_entries(machine.update(machine.initial_machine(before, VARIATION**2), blocks), sums)
+    return machine.sum_entries(sequential.after_sessions(before, blocks), sums)
 
 
 def _elsewhere(published: Posterior, is_told: np.ndarray, first: int) -> np.ndarray:
@@ -274,24 +275,24 @@ def _decision(
     axis: Axis,
     keys: Sequence[str],
     runs: Mapping[str, int],
-    count: int,
+    ruling: Sequence[int],
     now: Machine,
     elsewhere: Callable[[int], np.ndarray],
 ) -> tuple[str, str, tuple[EntryHere, ...]]:
     """Return kind, sentence and rows of the answer.
 
-    keys : entries, those that were measured first; runs : of these, under the workloads; count : runs that rule
+    keys : entries, those that were measured first; runs : of these, under the workloads; ruling : of these, that rule
     now : posterior of the keys; elsewhere : place of an entry to (n, 3) ln ratios to it
     """
     margin, size, measured = assumptions().margin, len(keys), len(runs)
     labels = [label(axis, key) for key in keys]
     stands = machine.decide(now, margin)
-    ahead, compared = stands, size
-    if not machine.is_settled(stands):  # what was measured may be settled among itself
-        ahead, compared = machine.decide(machine.select_entries(now, range(measured)), margin), measured
+    among = machine.decide(machine.select_entries(now, range(measured)), margin)
+    is_settled = sequential.is_settled(among, np.array(ruling))
+    ahead, compared = (stands, size) if is_settled and machine.is_sure(stands) else (among, measured)
     alike = [labels[place] for place in range(compared) if ahead.within[place] >= SURE]
     settled = verdict.LEADS if compared < size else verdict.NO_DIFFERENCE if len(alike) > 1 else verdict.USE
-    kind = settled if machine.is_settled(ahead) else verdict.NOT_KNOWN
+    kind = settled if is_settled else verdict.NOT_KNOWN
     here_ratios = ratios_to_first(now, ahead.first, keys)
     rows = [
         EntryHere(
@@ -308,4 +309,4 @@ def _decision(
     rows.sort(key=lambda row: (row.key != keys[ahead.first], row.key not in runs, row.loss, row.key))
     among_them = [row for row in rows if compared == size or row.key in runs]
     open_ = [row.label for row in rows if row.key not in runs and row.within >= OPEN and compared < size]
-    return kind, words.recommendation_sentence(kind, among_them, alike, margin, open_, count), tuple(rows)
+    return kind, words.recommendation_sentence(kind, among_them, alike, margin, open_, sum(ruling)), tuple(rows)

@@ -13,9 +13,9 @@ import numpy as np
 
 from kdb.pairs import pair_key
 from modelling.answers.estimate import ranking_of
-from modelling.estimation import machine
+from modelling.estimation import machine, sequential
 from modelling.estimation.bayes import Posterior
-from modelling.estimation.machine import VARIATION, Block, Machine
+from modelling.estimation.machine import Block, Machine
 from modelling.evidence.question import Question
 from modelling.models import Laboratory, Sitting
 
@@ -109,10 +109,8 @@ def _knowledge_of_guest(
     keys = [pair_key(guest, pools[pool]) for guest, pool in zip(guests, lie_on, strict=True)]
     is_the_guest = np.arange(len(keys)) < len(pools)
     known = machine.add_place_variance(select_entries(published, keys), lie_on, are_alike=is_the_guest)
-    now = machine.initial_machine(known, VARIATION**2)
-    now = machine.update(
-        now, [Block(tuple(at[choice] for choice in block.entries), block.outcomes) for block in blocks]
-    )
+    ran_blocks = [Block(tuple(at[choice] for choice in block.entries), block.outcomes) for block in blocks]
+    now = sequential.after_sessions(known, [ran_blocks] if blocks else [])
     return OnPools(
         machine.select_entries(now, range(len(pools))),
         frozenset(pool for pool, _ in ran.values()),

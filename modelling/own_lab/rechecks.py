@@ -1,14 +1,15 @@
 """Measure the leading choices of a decision again, and say what changed on the machine since."""
 
 from collections.abc import Mapping, Sequence
-from math import erf, exp, log, sqrt
+from math import exp, log, sqrt
 
 import numpy as np
 from django.db.models import Q
 
 from modelling.answers.knowledge import assumptions
-from modelling.estimation.machine import SURE, VARIATION
-from modelling.evidence.normal import NORMAL_95
+from modelling.estimation.bayes import Mixture
+from modelling.estimation.machine import SURE
+from modelling.estimation.sequential import DRAWS, draws
 from modelling.models import Laboratory, Sitting
 
 from . import words
@@ -45,7 +46,7 @@ def find_unchanged(before: Sitting, choices: Sequence[Choice], facts: Mapping[st
 def compare_with_before(session: Sitting) -> tuple[Change, ...]:
     """Return each choice's speed as a multiple of before; empty where the session measures nothing again.
 
-    Runs vary by VARIATION, or more where they show more. What all runs of a day share is part of the change.
+    How much runs vary is learnt from both sessions. What all runs of a day share is part of the change.
     """
     if session.before is None:
         return ()
@@ -53,16 +54,19 @@ def compare_with_before(session: Sitting) -> tuple[Change, ...]:
     shared = [name for name in now if name in before]
     groups = [runs[name] for name in shared for runs in (before, now)]
     freedom = sum(len(group) - 1 for group in groups)
-    seen = sum(float(np.var(group)) * len(group) for group in groups) / freedom if freedom else 0.0
-    variation = sqrt(max(VARIATION**2, seen))
+    squares = sum(float(np.var(group)) * len(group) for group in groups)
+    variation = np.array(draws(DRAWS, 1)[0])[:, 0]
+    logs = -freedom * np.log(variation) - squares / (2 * variation**2)
+    weights = np.exp(logs - logs.max())
     margin = log(1 + assumptions().margin)
     compared = []
     for name in shared:
         middle = float(np.mean(now[name]) - np.mean(before[name]))
-        error = variation * sqrt(1 / len(before[name]) + 1 / len(now[name]))
-        within = _below((margin - middle) / error) - _below((-margin - middle) / error)
+        errors = variation * sqrt(1 / len(before[name]) + 1 / len(now[name]))
+        change = Mixture(weights / weights.sum(), np.full(DRAWS, middle), errors)
+        within = change.below(margin) - change.below(-margin)
         kind = NO_CHANGE if within >= SURE else CHANGED if within <= 1 - SURE else NOT_SURE
-        low, high = exp(middle - NORMAL_95 * error), exp(middle + NORMAL_95 * error)
+        low, high = exp(change.quantile(0.025)), exp(change.quantile(0.975))
         sentence = words.change_sentence(kind, name, exp(middle), low, high, assumptions().margin)
         compared.append(Change(name, kind, exp(middle), low, high, sentence))
     return tuple(compared)
@@ -81,7 +85,3 @@ def _outcomes(session: Sitting) -> dict[str, list[float]]:
         if run.value is not None:
             outcomes.setdefault(session.choices[run.choice]["name"], []).append(log(run.value))
     return outcomes
-
-
-def _below(quantile: float) -> float:
-    return (1 + erf(quantile / sqrt(2))) / 2

@@ -163,9 +163,9 @@ def _before(session: Sitting) -> Trial:
 def _continue(session: Sitting) -> None:
     """Plan the next block, or end the session."""
     now = sequential.update(_before(session), blocks_of(session))
-    stands, made = sequential.decide(now, assumptions().margin), session.runs.exclude(block=0).count()
+    stands, made = now.standing(assumptions().margin), session.runs.exclude(block=0).count()
     left = session.most_runs - made
-    is_decided = rechecks.is_sure(session) if session.before else sequential.is_settled(now, stands)
+    is_decided = rechecks.is_sure(session) if session.before else sequential.is_settled(stands, now.runs)
     if is_decided or left < LEAST_BLOCK or (session.before and made >= rechecks.MOST_RUNS):
         session.state = Sitting.State.DECIDED if is_decided else Sitting.State.SPENT
         session.ended_at = timezone.now()
@@ -175,7 +175,7 @@ def _continue(session: Sitting) -> None:
         return
     newest = session.runs.order_by("-block").values_list("block", flat=True).first()
     block = 0 if newest is None else newest + 1
-    among = range(len(session.choices)) if session.before else sequential.next_block(now, stands)[:left]
+    among = range(len(session.choices)) if session.before else sequential.next_block(stands, now.runs)[:left]
     # A fixed seed: whoever plans the same block again plans the same order.
     order = np.random.default_rng([session.pk, block]).permutation(among)[: None if block else 1]
     SittingRun.objects.bulk_create(
@@ -202,11 +202,11 @@ def blocks_of(session: Sitting, among: Collection[int] | None = None) -> list[Bl
 
 def _decision(session: Sitting, before: Trial, now: Trial) -> Decision:
     margin, has_ended = assumptions().margin, session.ended_at is not None
-    stands = sequential.decide(now, margin)
+    stands = now.standing(margin)
     choices, blocks = choices_of(session), blocks_of(session)
     names = [choice.name for choice in choices]
     counted = [place for block in blocks for place in block.entries]
-    here, elsewhere = (ratios_to_first(known, stands.first, names) for known in (now, before))
+    here, elsewhere = (ratios_to_first(known.machine, stands.first, names) for known in (now, before))
     rows = [
         Standing(
             choice.name,
@@ -221,7 +221,7 @@ def _decision(session: Sitting, before: Trial, now: Trial) -> Decision:
     rows.sort(key=lambda row: (row.name != choices[stands.first].name, row.loss, row.name))
     alike = [row.name for row in rows if row.within >= SURE]
     # What was decided stays so, by whatever rule that was.
-    is_decided = session.state == Sitting.State.DECIDED or sequential.is_settled(now, stands)
+    is_decided = session.state == Sitting.State.DECIDED or sequential.is_settled(stands, now.runs)
     kind = NOT_YET if not is_decided else NO_DIFFERENCE if len(alike) > 1 else USE
     # While it goes on the runs themselves tell it soon.
     further = _expected_runs(now) if kind == NOT_YET and has_ended else None
@@ -253,7 +253,7 @@ def _set_up(session: Sitting, choice: Choice) -> tuple[str, ...]:
     return lines_of(Configuration(pk=0, **settings))
 
 
-def ratios_to_first(known: Machine | Trial, first: int, names: Sequence[str]) -> list[tuple[float, float, float]]:
+def ratios_to_first(known: Machine, first: int, names: Sequence[str]) -> list[tuple[float, float, float]]:
     """Return ratio, low and high (95 %) of each choice against this one."""
     every = np.arange(len(names))
     quantiles = known.posterior(names).mean_quantiles(every, np.full_like(every, first), (0.5, 0.025, 0.975))
@@ -262,13 +262,13 @@ def ratios_to_first(known: Machine | Trial, first: int, names: Sequence[str]) ->
 
 def _expected_runs(now: Trial) -> int | None:
     """Return how many more runs it takes if they show what is expected; None: more than _AHEAD."""
-    expected, runs = now.weights @ now.means, 0
-    stands = sequential.decide(now, assumptions().margin)
+    expected, runs = now.machine.weights @ now.machine.means, 0
+    stands = now.standing(assumptions().margin)
     while runs < _AHEAD:
-        places = sequential.next_block(now, stands)
+        places = sequential.next_block(stands, now.runs)
         now = sequential.update(now, [Block(places, tuple(float(expected[place]) for place in places))])
         runs += len(places)
-        stands = sequential.decide(now, assumptions().margin)
-        if sequential.is_settled(now, stands):
+        stands = now.standing(assumptions().margin)
+        if sequential.is_settled(stands, now.runs):
             return runs
     return None

@@ -13,8 +13,8 @@ import numpy as np
 import pandas as pd
 
 from modelling.estimation.hierarchy import Scales
-from modelling.estimation.machine import SURE, VARIATION, Block, add_place_variance
-from modelling.estimation.sequential import Trial, begin, decide, is_settled, next_block, update
+from modelling.estimation.machine import SURE, Block, add_place_variance
+from modelling.estimation.sequential import Trial, begin, is_settled, next_block, update
 from modelling.estimation.value import Components
 from modelling.own_lab.content import MOST_RUNS, NO_DIFFERENCE, NOT_YET, USE
 
@@ -22,6 +22,7 @@ from .laboratories import entries_of, known_by
 
 EFFECTS, TAU = 0.2, 0.3  # standard deviation of the true effects; scale of the half-normal one between laboratories
 DRIFT = 0.02  # standard deviation of a machine's change of speed from one run to the next, ln speed
+VARIATION = 0.07  # standard deviation of a run's ln speed
 APART = 0.25  # standard deviation of the speeds of places of which nothing is known
 FACTORIAL = 3  # repetitions of each entry
 
@@ -38,7 +39,7 @@ class Trouble:
 
     name: str
     drift: float = DRIFT
-    variation: float = 0.07
+    variation: float = VARIATION
     disturbed: float = 0.0
     slower: float = 0.3
     first: float = 0.0
@@ -76,16 +77,16 @@ class Tally:
     def add(self, measured: "TrueMachine", start: Trial, margin: float, whole: int, most: int = MOST_RUNS) -> None:
         """Decide on one more machine. start : before any run; whole : place of the factorial's choice"""
         trial, runs = decided(start, measured, margin, most)
-        stands = decide(trial, margin)
+        stands = trial.standing(margin)
         for losses, place in (
             (self.losses, stands.first),
-            (self.published, decide(start, margin).first),
+            (self.published, start.standing(margin).first),
             (self.factorial, whole),
         ):
             losses.append(-float(np.expm1(measured.truth[place] - measured.truth.max())))
         self.runs.append(runs)
         alike = int((stands.within >= SURE).sum())
-        self.kinds.append(NOT_YET if not is_settled(trial, stands) else USE if alike == 1 else NO_DIFFERENCE)
+        self.kinds.append(NOT_YET if not is_settled(stands, trial.runs) else USE if alike == 1 else NO_DIFFERENCE)
         if self.kinds[-1] != NOT_YET:
             self.wrong.append(self.losses[-1] > margin)
             self.told.append(1 - float(stands.within[stands.first]))
@@ -159,10 +160,10 @@ def decided(trial: Trial, measured: TrueMachine, margin: float, most: int) -> tu
     The first run warms up and does not count, as in modelling.own_lab.sessions.
     """
     measured.run(0)
-    runs, stands = 1, decide(trial, margin)
-    while runs < most and not is_settled(trial, stands):
-        trial = update(trial, [measured.block(next_block(trial, stands))])
-        runs, stands = int(measured.runs.sum()), decide(trial, margin)
+    runs, stands = 1, trial.standing(margin)
+    while runs < most and not is_settled(stands, trial.runs):
+        trial = update(trial, [measured.block(next_block(stands, trial.runs))])
+        runs, stands = int(measured.runs.sum()), trial.standing(margin)
     return trial, runs
 
 

@@ -1,9 +1,9 @@
 """The few runs on each pool of a site whose truth is known, and what they tell. No Django.
 
 Under each workload every guest file system on every pool is an entry of one machine: the pair as published, beside a
-disk that nobody knows (`machine.apart`). Each guest's machines need the best pool, and the next best once that is full.
-So a decision is made by the rule of `kdb measure`, a block at a time; when it stands its pool is set aside and the next
-one is among the rest. The guests take turns until the runs are used up. Source: docs/placement.md.
+disk that nobody knows (`machine.add_place_variance`). Each guest's machines need the best pool, and the next best once
+that is full. So a decision is made by the rule of `kdb measure`, a block at a time; when it stands its pool is set
+aside and the next one is among the rest. The guests take turns until the runs are used up. Source: docs/placement.md.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,13 +13,14 @@ import numpy as np
 from kdb.pairs import pair_key
 from modelling.estimation import machine
 from modelling.estimation.bayes import Posterior
-from modelling.estimation.machine import VARIATION, Machine
-from modelling.estimation.sequential import LARGEST, OPEN
-from modelling.estimation.value import Components, merge_components
+from modelling.estimation.sequential import Trial, begin, is_settled, next_block, update
+from modelling.estimation.value import Components
 from modelling.estimation.verdict import STRENGTHS
 from modelling.fleet.placement.expected_gain import Known
 
 from .machines import TROUBLES, TrueMachine
+
+_TROUBLE = next(trouble for trouble in TROUBLES if trouble.disturbed)
 
 
 def pool_name(number: int) -> str:
@@ -49,33 +50,32 @@ def measured_on_pools(
         treatments = published.posterior.treatments
         components = Components.from_posterior(published.posterior).select([treatments.index(pair) for pair in pairs])
         places = [pool_name(pool) for _ in guests for pool in range(len(on))]
-        now = machine.initial_machine(machine.add_place_variance(components, places, are_alike=True), VARIATION**2)
-        true = TrueMachine(rng, speeds.ravel(), TROUBLES[-1])
-        now, own = _measured(now, true, names, len(guests), runs * len(on), margin)
+        start = begin(machine.add_place_variance(components, places, are_alike=True))
+        true = TrueMachine(rng, speeds.ravel(), _TROUBLE)
+        trial, own = _measured(start, true, names, len(guests), runs * len(on), margin)
         made += own
-        few = merge_components(Components(now.weights, now.means, now.covariances, np.zeros_like(now.covariances)))
+        few = trial.machine.components()
         posterior = Posterior(tuple(names), few.weights, few.means, few.covariances, few.extras)
         told[workload] = Known(posterior, (frozenset(names),), STRENGTHS[-1], 1)
     return told, made
 
 
 def _measured(
-    now: Machine, true: TrueMachine, names: Sequence[str], guests: int, most: int, margin: float
-) -> tuple[Machine, int]:
+    trial: Trial, true: TrueMachine, names: Sequence[str], guests: int, most: int, margin: float
+) -> tuple[Trial, int]:
     """Return what is known after so many runs at most, and how many there were."""
     made, undecided = 0, [[*map(int, part)] for part in np.split(np.arange(len(names)), guests)]
     while undecided and made + 1 < most:  # a block is of two at least
         for left in [*undecided]:
-            few = machine.select_entries(now, left)
-            while len(left) > 1 and machine.is_settled(stands := machine.decide(few, margin)):
+            while len(left) > 1:
+                stands = machine.decide(machine.select_entries(trial.machine, left), margin)
+                if not is_settled(stands, trial.runs[left]):
+                    break
                 del left[stands.first]
-                few = machine.select_entries(now, left)
             if len(left) == 1:
                 undecided.remove(left)
             elif made + 1 < most:
-                order = sorted(range(len(left)), key=lambda place: stands.losses[place])
-                block = tuple(left[place] for place in order[: max(2, int((stands.within >= OPEN).sum()))])
-                block = block[: min(LARGEST, most - made)]
-                now = machine.update(now, [true.block(block)])
+                block = tuple(left[place] for place in next_block(stands, trial.runs[left]))[: most - made]
+                trial = update(trial, [true.block(block)])
                 made += len(block)
-    return now, made
+    return trial, made

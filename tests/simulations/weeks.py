@@ -18,7 +18,7 @@ import numpy as np
 from kdb.pairs import pair_key
 from modelling.estimation import machine
 from modelling.estimation.bayes import Posterior
-from modelling.estimation.machine import VARIATION, Machine
+from modelling.estimation.machine import Machine
 from modelling.fleet.placement.assignment import Filling, Problem, assign
 from modelling.fleet.placement.content import NOT_KNOWN, TRIAL, Advice, Pool, Proposal, Rules
 from modelling.fleet.placement.content import Machine as Guest
@@ -27,6 +27,7 @@ from modelling.fleet.placement.host_evidence import HostEvidence, Load, Outcome,
 from modelling.fleet.placement.proposals import proposals
 
 from .balancers import Watched, basil, load_of, slope, storage_drs
+from .machines import VARIATION
 from .placement import HYPERVISOR, LEAVE, RESERVE, ROOM, Fleet, World, fleet
 from .pools import measured_on_pools, pool_name
 
@@ -390,9 +391,8 @@ class _Plans:
         for workload, share in shares.items():
             posterior = known[workload]
             at = [posterior.treatments.index(pair_key(guest, name)) for name in self.site.names]
-            noise = np.full(len(posterior.weights), VARIATION**2)
             spread = posterior.covariances + posterior.extras
-            whole = Machine(posterior.weights, posterior.means, spread, noise)
+            whole = Machine(posterior.weights, posterior.means, spread)
             parts.append((share, machine.select_entries(whole, at)))
         return evidence_of_runs(parts, self.site.names, self.site.names if is_measured else (), self.runs)
 

@@ -6,9 +6,9 @@ and the disks here, with an error of its own. For one move
 
     ln speed[moved] = theta[there] - theta[here] + e + f,    variances v + 2 s² of e and 2 (a² months + d²) of f
 
-where v is that of the comparison; s that of a run, for what a whole week has in common; a the drift of pools; d = 0 for
+where v is that of the comparison; s that of a week, for what all of it has in common; a the drift of pools; d = 0 for
 the moved disk under the load that it had then, else as for different choices. Several moves share f, so that it does
-not shrink with their number. One side in ten is taken to be disturbed, as for runs.
+not shrink with their number. One side in twenty is taken to be disturbed, as for runs.
 Source: docs/models/placement.md, "What came of moves here".
 """
 
@@ -21,12 +21,12 @@ import numpy as np
 from kdb.pairs import pair_key
 from modelling.estimation import machine
 from modelling.estimation.bayes import Posterior
-from modelling.estimation.machine import ALIKE, VARIATION, Block, Machine
-from modelling.estimation.value import Components, merge_components
+from modelling.estimation.machine import ALIKE, Comparison, Machine
 from modelling.estimation.verdict import STRENGTHS
 
 from .expected_gain import Known
 
+WEEK = 0.07  # standard deviation of ln speed that a whole week has in common
 DRIFT = 0.05  # standard deviation by which ln speed of a pool changes in a month, as in the simulations
 MONTH = 30.0  # days
 LIKE = 0.3  # largest distance of similar loads: 70 and 30 % of two workloads are like the first alone
@@ -101,8 +101,8 @@ def add_moves(evidence: HostEvidence, outcomes: Iterable[Outcome], load: Load, n
             touched = [pools for pools in joined if pools & {outcome.here, outcome.there}]
             together = frozenset({outcome.here, outcome.there}).union(*touched)
             joined = [pools for pools in joined if pools not in touched] + [together]
-    blocks = [block(evidence.pools, *key, pair_outcomes) for key, pair_outcomes in between.items()]
-    known = machine.update(evidence.machine, blocks)
+    compared = [comparison(evidence.pools, *key, pair_outcomes) for key, pair_outcomes in between.items()]
+    known = machine.update(evidence.machine, compared)
     return evidence._replace(machine=known, numbers=tuple(numbers), joined=tuple(joined))
 
 
@@ -121,23 +121,17 @@ def error(variance: float, days: float, *, is_itself: bool) -> tuple[float, floa
 
     variance : of the comparison; days : since the move
     """
-    return variance / 2 + VARIATION**2, DRIFT**2 * days / MONTH + (0.0 if is_itself else ALIKE**2)
+    return variance / 2 + WEEK**2, DRIFT**2 * days / MONTH + (0.0 if is_itself else ALIKE**2)
 
 
-def block(pools: Sequence[str], low: int, high: int, is_itself: bool, outcomes: Sequence[Outcome]) -> Block:
-    """Return the outcomes of moves between two pools, either way, as a block of two. low, high : places of the pools"""
+def comparison(pools: Sequence[str], low: int, high: int, is_itself: bool, outcomes: Sequence[Outcome]) -> Comparison:
+    """Return the outcomes of moves between two pools, either way, as one comparison. low, high : places of the pools"""
     speeds = np.array([outcome.speed if outcome.there == pools[high] else -outcome.speed for outcome in outcomes])
     errors = [error(outcome.variance, outcome.days, is_itself=is_itself) for outcome in outcomes]
     own, shared = np.array(errors).T
     total = (1 / own).sum()
     weights = 1 / own / total
-    return Block((high, low), (float(weights @ speeds), 0.0), float(1 / total + weights @ shared))
-
-
-def components(evidence: HostEvidence) -> Components:
-    """Return the mixture of the evidence, reduced to a few normals."""
-    now = evidence.machine
-    return merge_components(Components(now.weights, now.means, now.covariances, np.zeros_like(now.covariances)))
+    return Comparison((high, low), (float(weights @ speeds), 0.0), float(1 / total + weights @ shared))
 
 
 def as_known(evidence: HostEvidence, guest_fs: str) -> Known:
@@ -145,7 +139,7 @@ def as_known(evidence: HostEvidence, guest_fs: str) -> Known:
 
     Runs under the whole load are strong evidence; moves are moderate, because machines were not chosen at random.
     """
-    few = components(evidence)
+    few = evidence.machine.components()
     names = {pool: pair_key(guest_fs, pool) for pool in evidence.pools}
     posterior = Posterior(tuple(names.values()), few.weights, few.means, few.covariances, few.extras)
     numbers = tuple(frozenset(names[pool] for pool in pools) for pools in evidence.joined)

@@ -9,11 +9,12 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from math import expm1, log1p
 
-from modelling.estimation.machine import ALIKE, VARIATION
+from modelling.estimation.machine import ALIKE
+from modelling.estimation.sequential import USUAL
 from modelling.estimation.value import expected_gains, propose_run_sets, run_sets
 
 from .content import NO_CHOICE, NOT_KNOWN, NOT_SURE, RUNS, TRIAL, Advice, Machine, Pool, Proposal, Rules
-from .host_evidence import HostEvidence, components, error
+from .host_evidence import HostEvidence, error
 
 REPETITIONS = 3  # most runs of each pool under each workload
 COMPARED = 0.05**2  # expected variance of the comparison after a trial move, ln speed
@@ -79,12 +80,12 @@ def _propose_for_load(
     )
     able = [name for name in evidence.pools if name != here and _has_room(pools[name], one)]
     names = [here, *able]
-    known = components(evidence).select([evidence.pools.index(name) for name in names])
+    known = evidence.machine.components().select([evidence.pools.index(name) for name in names])
     shares = [share / sum(one.shares.values()) for share in one.shares.values()]
     about = Proposal(RUNS, pools[here].site, one.guest_fs, dict(one.shares), len(group), (), 0.0)
     made = []
     if set(one.shares) <= set(runnable):
-        side = sum(share**2 for share in shares) * (VARIATION**2 / REPETITIONS + ALIKE**2)  # on the host, at a distance
+        side = sum(share**2 for share in shares) * (USUAL**2 / REPETITIONS + ALIKE**2)  # on the host, at a distance
         sets = propose_run_sets(run_sets(names, known, REPETITIONS * side, REPETITIONS), log1p(least))
         if sets:
             ran = tuple(sorted(sets[-1].entries, key=lambda name: (name != here, name)))

@@ -8,13 +8,13 @@ from modelling.estimation import machine, sequential
 from modelling.estimation.value import Components
 from tests.simulations.machines import TROUBLES, TrueMachine
 
-NAMES = "USUAL APART BY_CHOICE EARLY OFF MOST_EARLY DISTURBED SLOWER WIDER LEAST OUT OPEN LIKELY TIED LARGEST DRAWS"
+NAMES = "USUAL APART BY_CHOICE EARLY OFF MOST_EARLY LEAST OUT OPEN LIKELY TIED LARGEST DRAWS"
 
 
 def test_its_constants_are_those_of_the_server(settings):
     for name in NAMES.split():
         assert getattr(decide, name) == getattr(sequential, name), name
-    for name in ("SURE", "LOSS", "PLACES", "ALIKE"):
+    for name in ("SURE", "LOSS", "PLACES", "ALIKE", "DISTURBED", "SLOWER", "WIDER"):
         assert getattr(decide, name) == getattr(machine, name), name
     assert settings.KDB_MARGIN == decide.MARGIN
 
@@ -29,18 +29,18 @@ def test_after_the_same_runs_both_know_the_same_and_run_the_same_next(places, tr
     rng = np.random.default_rng(trouble)
     measured = TrueMachine(rng, rng.normal(0, 0.3, size), TROUBLES[trouble])
     for _ in range(4):
-        stands, ours = sequential.decide(server, decide.MARGIN), own.standing()
-        block = sequential.next_block(server, stands)
+        stands, ours = server.standing(decide.MARGIN), own.standing()
+        block = sequential.next_block(stands, server.runs)
         server = sequential.update(server, [measured_block := measured.block(block)])
         own.update(measured_block.entries, measured_block.outcomes)
-        np.testing.assert_allclose(own.weights, server.weights, rtol=1e-5)
-        np.testing.assert_allclose(own.means, server.means, atol=1e-6)
-        np.testing.assert_allclose(own.covariances, server.covariances, atol=1e-6)
-        stands, ours = sequential.decide(server, decide.MARGIN), own.standing()
+        np.testing.assert_allclose(own.weights, server.state.weights, rtol=1e-5)
+        np.testing.assert_allclose(own.means, server.state.means, atol=1e-6)
+        np.testing.assert_allclose(own.covariances, server.state.covariances, atol=1e-6)
+        stands, ours = server.standing(decide.MARGIN), own.standing()
         np.testing.assert_allclose(ours.within, stands.within, atol=0.03)
         np.testing.assert_allclose(ours.losses, stands.losses, atol=0.01)
-    assert own.is_settled(server_standing(stands)) == sequential.is_settled(server, stands)
-    assert tuple(own.next_block(server_standing(stands))) == sequential.next_block(server, stands)
+    assert own.is_settled(server_standing(stands)) == sequential.is_settled(stands, server.runs)
+    assert tuple(own.next_block(server_standing(stands))) == sequential.next_block(stands, server.runs)
 
 
 def server_standing(stands: machine.Standing) -> decide.Standing:

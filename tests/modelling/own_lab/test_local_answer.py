@@ -59,6 +59,41 @@ def test_what_was_measured_here_rules_and_elsewhere_is_what_the_answer_says(ada,
         assert getattr(began, f"elsewhere_{end}") == pytest.approx(getattr(ext4, f"elsewhere_{end}"), rel=0.1)
 
 
+def blocks(*rows):
+    """Return the runs of blocks, each told as the speeds of ext4 and xfs."""
+    return [
+        {"block": block, "choice": name, "value": value}
+        for block, row in enumerate(rows, start=1)
+        for name, value in zip(("ext4", "xfs"), row, strict=True)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("runs", "kind", "first"),
+    [
+        (blocks((1000, 1500)), "not yet", "xfs"),
+        (blocks((1000, 1100), (1000, 1095), (1000, 1105)), "not yet", "xfs"),
+        (blocks((1000, 1500), (1000, 1510), (1010, 1500)), "use", "xfs"),
+        (blocks((1000, 1500), (1000, 700), (1000, 1400)), "not yet", "xfs"),
+        (blocks(*[(1000, 1010), (1010, 1000)] * 4), "no difference", None),
+        (blocks((1000, 2000), (1000, 2000), *[(1000, 700)] * 4), "use", "ext4"),
+    ],
+    ids=["one run each", "perhaps as good", "clear", "runs vary much", "alike", "fast for its first runs only"],
+)
+def test_the_same_runs_have_the_same_verdict_on_the_sittings_page_and_in_the_answer(ada, runs, kind, first):
+    laboratory = make_sitting(ada).laboratory
+    box = {"machine": "box", "workload": "fileserver", "engine": "fio", "seconds": 30, "most_runs": 12, "facts": {}}
+    sitting = sessions.begin_session(laboratory, ada, choices=CHOICES[:2], runs=runs, **box)
+    on_its_page, here = sessions.decide(sitting), answer_here(GUEST_FS, laboratory)
+    assert on_its_page.kind == kind
+    assert here.kind == {"not yet": "not known"}.get(kind, kind)
+    assert first in (None, here.entries[0].key)
+    assert [row.key for row in here.entries] == [row.name for row in on_its_page.choices]
+    for row, of_page in zip(here.entries, on_its_page.choices, strict=True):
+        assert row.within == pytest.approx(of_page.within, abs=0.03)
+        assert row.loss == pytest.approx(of_page.loss, abs=0.5)
+
+
 def test_choices_that_differ_in_more_than_what_was_published_begin_farther_apart(published_evidence):
     def width(*settings):
         known = prior_of_choices("fileserver", [Choice(str(n), "vdb", own) for n, own in enumerate(settings)])
@@ -96,7 +131,7 @@ def test_an_earlier_sitting_tells_of_what_the_newest_did_not_measure(ada, publis
     both = answer_here(GUEST_FS, measured(ada, slow, CHOICES[:2]))
     btrfs = next(row for row in both.entries if row.key == "btrfs")
     assert (btrfs.runs, both.kind) == (0, "use")
-    assert btrfs.high < 0.4 < btrfs.elsewhere_ratio
+    assert btrfs.high < 0.5 < btrfs.elsewhere_ratio  # run twice there, and perhaps early
     assert laboratory.sittings.count() == 3
 
 

@@ -28,7 +28,7 @@ def ada():
 def test_the_sum_has_the_means_and_variances_of_its_parts():
     """Two workloads, 3 to 1: means add by share, variances by its square; two normals each make four together."""
     means, variances = np.array([[0.0, 1.0], [0.0, 3.0]]), np.array([0.1, 0.2])
-    part = Machine(np.array([0.5, 0.5]), means, variances[:, None, None] * np.eye(2), np.zeros(2))
+    part = Machine(np.array([0.5, 0.5]), means, variances[:, None, None] * np.eye(2))
     whole = mix_machines([part, part], [0.75, 0.25])
     assert whole.weights.tolist() == [0.25] * 4
     apart = whole.means[:, 1] - whole.means[:, 0]

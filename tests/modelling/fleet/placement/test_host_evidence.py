@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from modelling.estimation.machine import ALIKE, DISTURBED, VARIATION, Block, Machine, update
+from modelling.estimation.machine import ALIKE, DISTURBED, SLOWER, WIDER, Comparison, Machine, update
 from modelling.fleet.placement.content import NOT_KNOWN, PINNED, RUNS, TRIAL, Advice, Pool, Prospect, Rules
 from modelling.fleet.placement.content import Machine as Guest
 from modelling.fleet.placement.expected_gain import host_prospect, is_sure
@@ -15,7 +15,7 @@ from modelling.fleet.placement.host_evidence import (
     Outcome,
     add_moves,
     as_known,
-    block,
+    comparison,
     distance,
     error,
     evidence_of_runs,
@@ -29,7 +29,7 @@ MAIL = Load("ext4", {"varmail": 1.0})
 def machine(spread: float = 0.7, *, pools: int = 3, means=None) -> Machine:
     """Pools of which nothing is known but how far apart they may be, ln speed."""
     told = np.zeros((1, pools)) if means is None else np.array([means])
-    return Machine(np.ones(1), told, spread**2 * np.eye(pools)[None], np.full(1, VARIATION**2))
+    return Machine(np.ones(1), told, spread**2 * np.eye(pools)[None])
 
 
 def home(spread: float = 0.7, measured=()):
@@ -48,20 +48,18 @@ def at(known, there="new", here="old") -> Prospect | None:
 def test_an_outcome_is_a_normal_observation_of_the_difference_but_for_the_disturbed():
     """Prior N(0, 2 x 0.7²), seen 0.5 with variance 2e; three ways: neither side was disturbed, there, here."""
     e, prior = 0.02, 2 * 0.7**2
-    known = update(machine(pools=2), [Block((1, 0), (0.5, 0.0), e)])
-    weights, means, variances = [], [], []
-    for share, lead, more in ((1 - DISTURBED * 2 / 3, 0.0, 0.0), (DISTURBED, -0.3, 0.09), (DISTURBED, 0.3, 0.09)):
-        total = prior + 2 * e + more
-        weights.append(share * norm.pdf(0.5, lead, total**0.5))
-        means.append(prior / total * (0.5 - lead))
-        variances.append(prior - prior**2 / total)
-    weights = np.array(weights) / sum(weights)
-    assert sorted(known.weights) == pytest.approx(sorted(weights), abs=2e-3)  # the level is flat, nearly
-    told = known.means[:, 1] - known.means[:, 0]
-    assert float(known.weights @ told) == pytest.approx(float(weights @ means), abs=2e-3)
+    known = update(machine(pools=2), [Comparison((1, 0), (0.5, 0.0), e)])
+    ways = ((1.0, 0.0, 0.0), (DISTURBED, -SLOWER, WIDER**2), (DISTURBED, SLOWER, WIDER**2))
+    totals = np.array([prior + 2 * e + more for _, _, more in ways])
+    leads = np.array([0.5 - lead for _, lead, _ in ways])
+    shares = np.array([share for share, _, _ in ways]) * norm.pdf(leads, 0.0, totals**0.5)
+    shares /= shares.sum()
+    means = prior / totals * leads
+    variance = shares @ (prior - prior**2 / totals + means**2) - (shares @ means) ** 2
+    assert len(known.weights) == 1  # one normal with the mean and variance of all three
+    assert known.means[0, 1] - known.means[0, 0] == pytest.approx(shares @ means, abs=2e-3)  # the level is nearly flat
     contrast = np.array([-1.0, 1.0])
-    widths = np.einsum("i,tij,j->t", contrast, known.covariances, contrast)
-    assert sorted(widths) == pytest.approx(sorted(variances), abs=2e-3)
+    assert contrast @ known.covariances[0] @ contrast == pytest.approx(variance, abs=2e-3)
 
 
 def test_the_error_of_an_outcome_has_a_weeks_the_pools_drift_and_the_distance_of_another_disk():
@@ -75,7 +73,7 @@ def test_moves_between_the_same_pools_average_their_own_errors_and_not_what_they
     """Two forth at 0.3 and two back at -0.5: by equal weights 0.4 ahead; a quarter of a side's own error is left."""
     forth = [outcome(np.exp(0.3), machine=f"mail-{n}") for n in (2, 3)]
     back = [outcome(np.exp(-0.5), machine=f"mail-{n}", here="new", there="old") for n in (4, 5)]
-    told = block(POOLS, 0, 1, False, [*forth, *back])
+    told = comparison(POOLS, 0, 1, False, [*forth, *back])
     assert (told.entries, told.outcomes) == ((1, 0), pytest.approx((0.4, 0.0)))
     assert told.error == pytest.approx((0.05**2 / 2 + 0.07**2) / 4 + ALIKE**2)
     many = at(add_moves(home(), [outcome(number=n, machine=f"mail-{n}") for n in range(2, 200)], MAIL, "mail-1"))
@@ -124,7 +122,7 @@ def test_a_move_under_another_load_does_not_count():
 
 def test_runs_and_moves_are_one_posterior():
     """Runs say 0.2 ± 0.1 about, a move says the same: sure together where neither is alone."""
-    prior = update(machine(), [Block((1, 0), (0.12, 0.0), 0.008)])
+    prior = update(machine(), [Comparison((1, 0), (0.12, 0.0), 0.008)])
     ran = evidence_of_runs([(1.0, prior)], POOLS, ("old", "new"), 2)
     moves = [outcome(1.13, number=number, variance=0.001) for number in (1, 2)]
     together = at(add_moves(ran, moves, MAIL, "mail-1"))
