@@ -82,7 +82,7 @@ FEATURES = [
         "modelling/own_lab/changes tests/modelling/own_lab/changes docs/models/change.md tests/data/changes modelling/models/changes.py"),
     Feature("placement", OPERATORS, "who has more than one storage pool",
         "modelling/fleet/placement tests/modelling/fleet/placement docs/models/placement.md docs/placement.md "
-        "modelling/management/commands/plan_placement.py tests/modelling/fleet/__init__.py modelling/fleet/__init__.py"),
+        "tests/modelling/fleet/__init__.py modelling/fleet/__init__.py"),
     Feature("detection of loads", OPERATORS, "who does not know what the machines do",
         "modelling/fleet/detection tests/modelling/fleet/detection docs/models/detection.md "
         "experiments/management/commands/record_signature.py fixtures/signatures.csv modelling/models/detection.py"),

@@ -58,8 +58,8 @@ class PlacementPlanSerializer(ReadSerializer):
     rules = serializers.DictField(read_only=True, help_text="What a move must promise, and what was asked otherwise.")
     content = serializers.DictField(
         read_only=True,
-        help_text="`machines` with what to do and why, `pools`, `not_planned`, `to_measure`, `proposals`, `counted`, "
-        "`gain`, `bound`.",
+        help_text="`machines` with what to do and why, `pools`, `not_planned`, `to_measure`, `counted`, `gain` and "
+        "its `bound`.",
     )
     made_by = serializers.CharField(source="made_by.username", default=None, allow_null=True, read_only=True)
     instead_of = serializers.IntegerField(source="instead_of_id", allow_null=True, read_only=True)

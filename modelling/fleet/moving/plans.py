@@ -20,12 +20,11 @@ from kdb.units import THROUGHPUT
 from modelling.answers.words import address, comparison_address
 from modelling.evidence import counts, names
 from modelling.evidence.question import Question
-from modelling.fleet.placement.selectors import MODEL, RUNS, FleetError, Measured, Rules, compute_plan, plan_document
+from modelling.fleet.placement.selectors import MODEL, FleetError, Measured, Rules, compute_plan, plan_document
 from modelling.models import Laboratory, PlacementDecision, PlacementPlan, PlacementPolicy, StatedMix
 from modelling.own_lab.selectors import laboratories_of
 
 from .observed_fleet import Fleet, WhatIf, fleet_of, name_of, with_measured_rate
-from .outcomes import outcomes_on
 
 Action = PlacementDecision.Action
 
@@ -85,7 +84,7 @@ def make_plan(
     measured = _measured(hosts, fleet, user)
     revision = counts.revision()
     try:
-        best = compute_plan(fleet.machines, fleet.pools, rules, measured, *outcomes_on(hosts, fleet))
+        best = compute_plan(fleet.machines, fleet.pools, rules, measured)
     except FleetError as error:
         raise PlacementError(str(error)) from error
     content = {
@@ -98,10 +97,8 @@ def make_plan(
         entry.update(_machine_details(entry, fleet))
     for entry in content["to_measure"]:
         entry["campaign"] = _campaign_address(entry, hosts)
-    for entry in content["proposals"]:
-        entry.update(_proposal_details(entry, fleet))
     for entry in content["counted"]:
-        entry["address"] = reverse("sitting" if entry["kind"] == RUNS else "placement-move", args=[entry["number"]])
+        entry["address"] = reverse("sitting", args=[entry["number"]])
     variation = {name: sorted(getattr(what_if, name)) for name in ("pinned", "freed", "excluded")}
     with transaction.atomic():
         plan = PlacementPlan.objects.create(
@@ -154,19 +151,6 @@ def _campaign_address(missing: Mapping[str, Any], hosts: Collection[Host]) -> st
         "host_file_systems": sorted({pair[1] for pair in pairs}),
     }
     return f"{reverse('campaign-new')}?{urlencode(parameters, doseq=True)}"
-
-
-def _proposal_details(proposal: Mapping[str, Any], fleet: Fleet) -> dict[str, Any]:
-    """Return how to carry out a proposal: command lines of kdb measure, or the page that moves a disk."""
-    pools = [fleet.pool_rows[name] for name in proposal["pools"]]
-    if proposal["kind"] == RUNS:
-        places = [f"--place={pool.path}={pool.path}" for pool in pools]
-        words = ["--laboratory", "NAME", "--machine", proposal["site"], *places]
-        lines = [shlex.join(["kdb", "measure", workload, *words]) for workload in proposal["shares"]]
-        return {"commands": lines, "address": ""}
-    disk = fleet.disks[proposal["machine"]]
-    parameters = urlencode({"disk": disk.target, "pool": pools[1].pk})
-    return {"commands": [], "address": f"{reverse('placement-move-disk', args=[disk.machine_id])}?{parameters}"}
 
 
 def shell_commands(plan: PlacementPlan) -> str:

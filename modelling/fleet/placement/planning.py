@@ -6,7 +6,7 @@ A what-if is a plan with other pools, machines or rules. Source: docs/models/pla
 import math
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import fields
 from functools import cache
 
@@ -37,24 +37,15 @@ from .content import (
     ToMeasure,
     Unknown,
 )
-from .expected_gain import Knowledge, Known, host_prospect, is_sure, prospect
+from .expected_gain import Knowledge, is_sure, prospect
 
 _NOT_A_MOVE = -math.inf
 
 
-def plan(
-    machines: Sequence[Machine],
-    pools: Sequence[Pool],
-    knowledge: Knowledge,
-    rules: Rules,
-    host_evidence: Mapping[str, Known] | None = None,
-) -> Plan:
-    """Return the moves that gain most under the constraints; raises FleetError for invalid input.
-
-    host_evidence : machine to the evidence of runs and moves on its site's pools, which takes precedence
-    """
+def plan(machines: Sequence[Machine], pools: Sequence[Pool], knowledge: Knowledge, rules: Rules) -> Plan:
+    """Return the moves that gain most under the constraints; raises FleetError for invalid input."""
     check(machines, pools, rules)
-    seen = _Prospects(knowledge, rules, host_evidence or {})
+    seen = _Prospects(knowledge, rules)
     advice: dict[str, Advice] = {}
     assignments: list[Assignment] = []
     end = time.monotonic() + rules.seconds
@@ -66,14 +57,13 @@ def plan(
             continue
         one = _Site(there, inside, seen, rules)
         left = max(end - time.monotonic(), 0.0) / (len(sites) - number)
-        assignments.append(assign(one.problem, [pool.host_fs for pool in inside], left, rules.gap))
+        assignments.append(assign(one.problem, left, rules.gap))
         advice |= one.advice(assignments[-1].pools)
     return Plan(
         advice=tuple(advice[machine.name] for machine in machines),
         gain=sum(assignment.gain for assignment in assignments),
         bound=sum(assignment.bound for assignment in assignments),
         method=max((assignment.method for assignment in assignments), key=METHODS.index, default=EXACT),
-        regions=sum(assignment.regions for assignment in assignments),
         to_measure=_to_measure(machines, pools, seen),
     )
 
@@ -86,7 +76,7 @@ def cost(machine_bytes: float, rules: Rules) -> float:
 class _Prospects:
     """Compute prospects, each once for all machines that it is the same for."""
 
-    def __init__(self, knowledge: Knowledge, rules: Rules, host_evidence: Mapping[str, Known]) -> None:
+    def __init__(self, knowledge: Knowledge, rules: Rules) -> None:
         @cache
         def of(
             hypervisor: str,
@@ -99,19 +89,10 @@ class _Prospects:
             return prospect(knowledge, hypervisor, guest_fs, dict(shares), there, here, rules.margin, pools)
 
         self._of = of
-        self._host_evidence, self._margin = host_evidence, rules.margin
-        self._host_prospects: dict[tuple[int, str, str], Prospect | None] = {}
         parts = [part for several in knowledge.values() for part in several if part.runs]
         self._on_pools = {pair for part in parts for joined in part.numbers for pair in joined}
 
     def __call__(self, machine: Machine, there: Pool, here: Pool) -> Prospect | Unknown:
-        if (evidence := self._host_evidence.get(machine.name)) is not None:
-            names = pair_key(machine.guest_fs, there.name), pair_key(machine.guest_fs, here.name)
-            key = (id(evidence), *names)
-            if key not in self._host_prospects:
-                self._host_prospects[key] = host_prospect(evidence, *names, self._margin)
-            if (measured := self._host_prospects[key]) is not None:
-                return measured
         ran = {pair_key(machine.guest_fs, pool.name) for pool in (there, here)} <= self._on_pools
         shares = tuple(sorted(machine.shares.items()))
         pools = (there.name, here.name) if ran else None
@@ -174,7 +155,7 @@ class _Site:
         return prospect.gain - cost(self.machines[machine].size_bytes, self.rules)
 
     def _prospect(self, machine: int, pool: int) -> Prospect | Unknown | None:
-        """Return the prospect; None for pools of one host file system that runs or moves do not compare."""
+        """Return the prospect; None for pools of one host file system that runs do not compare."""
         there, here = self.pools[pool], self.pools[self.here[machine]]
         if there is here:
             return None
@@ -238,11 +219,7 @@ class _Site:
             return None
         unit = int(self.unit[number])
         reason = self.allowed[number, best] or filling.forbidden_by(unit, best)
-        return Better(
-            self.pools[best].name,
-            float(gains[best]),
-            reason or ("together" if len(self.members[unit]) > 1 else "region"),
-        )
+        return Better(self.pools[best].name, float(gains[best]), reason or "together")
 
 
 def _to_measure(machines: Sequence[Machine], pools: Sequence[Pool], seen: _Prospects) -> tuple[ToMeasure, ...]:

@@ -13,7 +13,7 @@ from kdb.models import Job
 from kdb.notifications import subscriptions
 from kdb.notifications.models import Delivery
 from modelling.fleet.moving import comparison, moves, notifications, outcomes, plans, policies, records
-from modelling.fleet.moving.observed_fleet import WhatIf, fleet_of, new_path
+from modelling.fleet.moving.observed_fleet import WhatIf, new_path
 from modelling.fleet.moving.plans import PlacementError
 from modelling.fleet.placement.selectors import Rules
 from modelling.models import Laboratory, PlacementDecision, PlacementMove, PlacementPlan, PlacementPolicy
@@ -95,16 +95,6 @@ def test_a_plan_for_a_machine_is_not_confirmed_for_the_one_that_was_made_anew(ho
     assert anew.disks.get().path == advised(plan)["kvm-1/mail-1"]["path"]
     with pytest.raises(PlacementError, match="not as it was when the plan was made"):
         moves.confirm(plan, ["kvm-1/mail-1"], user=host.registered_by)
-
-
-def test_what_came_of_a_move_is_not_taken_for_that_of_a_machine_made_anew(host):
-    old = mail_server(host)
-    outcome = {"speed": 1.5, "low": 1.4, "high": 1.6, "verdict": "kept"}
-    moved(old, outcome=outcome, advice={"mix": {"shares": {"varmail": 1.0}}, "guest_fs": "ext4"})
-    hosts = [host]
-    assert [one.machine for one in outcomes.outcomes_on(hosts, fleet_of(hosts))[0]] == ["kvm-1/mail-1"]
-    made_anew(old)
-    assert [one.machine for one in outcomes.outcomes_on(hosts, fleet_of(hosts))[0]] == [f"kvm-1/mail-1 ({old.uuid})"]
 
 
 def test_what_if_is_another_plan(host):
