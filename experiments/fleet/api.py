@@ -47,10 +47,7 @@ class ObservedHostSerializer(ReadSerializer):
 
     class Meta:
         model = Host
-        fields = (
-            *("slug", "is_observed", "observed_every", "samples_offsets", "observed_at", "observation_error"),
-            "offsets_error",
-        )
+        fields = ("slug", "is_observed", "observed_every", "observed_at", "observation_error")
 
 
 class ObserveSerializer(FormFields):
@@ -58,10 +55,7 @@ class ObserveSerializer(FormFields):
 
     form = ObserveForm
     fills_in = True
-    about = {
-        "every": "s between two looks; 10 unless said.",
-        "samples_offsets": "Sample each minute where requests of block devices begin; needs root there.",
-    }
+    about = {"every": "s between two looks; 10 unless said."}
 
 
 class ObservedPoolSerializer(ReadSerializer):
@@ -177,8 +171,7 @@ class ObservedHostViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OfHo
     def turn_on(self, request: Request, slug: str) -> Response:
         """Watch its virtual machines from now on."""
         host = self.get_object()
-        before = {"every": host.observed_every, "samples_offsets": host.samples_offsets}
-        form = ObserveForm({**before, **fields_of(request, ObserveSerializer)})
+        form = ObserveForm({"every": host.observed_every, **fields_of(request, ObserveSerializer)})
         refuse_faults(form)
         try:
             actions.turn_on(host, user=user_of(request), **form.cleaned_data)

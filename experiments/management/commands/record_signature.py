@@ -13,7 +13,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from experiments.campaigns.runs.signatures import Sampler
-from experiments.laboratory.transport import counters, offsets, remote
+from experiments.laboratory.transport import counters
 from experiments.published_evidence.signatures import COLUMNS
 
 _BLOCK = Path("/sys/class/block")
@@ -21,10 +21,7 @@ _LOOK_SECONDS = 0.2
 
 
 class Command(BaseCommand):
-    help = (
-        "Run a program and print what a disk did meanwhile, a row every ten seconds, as in fixtures/signatures.csv. "
-        "As root it also samples where requests begin."
-    )
+    help = "Run a program and print what a disk did meanwhile, a row every ten seconds, as in fixtures/signatures.csv."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("device", help="The disk, by its name in /sys/class/block. Nothing else should use it.")
@@ -41,13 +38,7 @@ class Command(BaseCommand):
             raise CommandError(f"There is no disk {options['device']} in {_BLOCK}.")
         if shutil.which(program[0]) is None:
             raise CommandError(f"There is no program {program[0]}.")
-        samples: list[subprocess.Popen[str]] = []  # one is started at each look
-
-        def look() -> dict[int, counters.Counts]:
-            samples.append(_start_sampling(f"/dev/{options['device']}"))
-            return {1: counters.of_block_device(stat_file.read_text())}
-
-        sampler = Sampler(look)
+        sampler = Sampler(lambda: {1: counters.of_block_device(stat_file.read_text())})
         began = time.monotonic()
         sampler.take()
         # The operator who calls this command names the program.
@@ -56,14 +47,10 @@ class Command(BaseCommand):
                 time.sleep(_LOOK_SECONDS)
                 sampler.take()
         stretches = sampler.stretches(time.monotonic() - began)
-        answers = [sample.communicate() for sample in samples]
         if running.returncode:
             raise CommandError(f"{program[0]} ended with {running.returncode}: its rows are not printed.")
         writer = csv.DictWriter(self.stdout, COLUMNS, lineterminator="\n")
-        for stretch, (text, why_not) in zip(stretches, answers, strict=False):
-            requests = offsets.read(text).get(f"/dev/{options['device']}")
-            if requests is None:
-                self.stderr.write(f"Where requests begin is not known. {why_not.strip()}")
+        for stretch in stretches:
             writer.writerow(
                 {
                     "workload": options["name"],
@@ -73,17 +60,5 @@ class Command(BaseCommand):
                     "starts_after": round(stretch.starts_after, 1),
                     "seconds": round(stretch.seconds, 2),
                     **{name: round(value, 3) for name, value in asdict(stretch.counts).items()},
-                    **(asdict(offsets.of_requests(requests)) if requests else {}),
                 }
             )
-
-
-def _start_sampling(device: str) -> "subprocess.Popen[str]":
-    """Start the sampling of the offsets at which the requests of a disk begin."""
-    return subprocess.Popen(  # noqa: S603
-        ["sh", "-c", remote.SCRIPT, "kdb-remote", "requests", str(offsets.SECONDS), device],  # noqa: S607
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )

@@ -1,24 +1,21 @@
 """Evaluate a model by cross-validation over runs and classes, and by programs that were held back.
 
-docs/models/detection.md, section 7.
+docs/models/detection.md, section 6.
 """
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from math import isnan
 from typing import Protocol
 
 import numpy as np
 
-from experiments.laboratory.transport import offsets
 from experiments.laboratory.transport.counters import Counts, total
-from experiments.laboratory.transport.offsets import Offsets
 
-from .classifier import Classifier, Matrix, Training, fit, folds
+from .classifier import Classifier, Training, fit, folds
 from .content import HELD_BACK, IDLE, OR, OTHERS, UNLIKE, Bin, Report
-from .features import following, is_cached, is_idle, matrix
+from .features import is_cached, is_idle, matrix
 
 _BINS = (0.0, 0.5, 0.7, 0.8, 0.9, 0.95, 1.0)
 
@@ -29,19 +26,15 @@ class Load(Protocol):
     @property
     def counts(self) -> Counts: ...
 
-    @property
-    def offsets(self) -> Offsets | None: ...
-
 
 @dataclass(frozen=True)
 class Known:
-    """A signature: workload and run, the counters of the disk, and offsets of its requests if they were sampled."""
+    """A signature: workload and run, and the counters of the disk."""
 
     workload: str
     run: str
     seconds: float
     counts: Counts
-    offsets: Offsets | None = None
 
     @property
     def is_idle(self) -> bool:
@@ -59,7 +52,6 @@ def whole_runs(signatures: Iterable[Known]) -> list[Known]:
             run,
             sum(signature.seconds for signature in parts),
             total(signature.counts for signature in parts),
-            offsets.joined(signature.offsets for signature in parts),
         )
         for (run, workload), parts in of_run.items()
     ]
@@ -78,60 +70,42 @@ def training_of(signatures: Sequence[Known], workloads: tuple[str, ...]) -> Trai
         matrix([signature.counts for signature in learnt_from]),
         tuple(signature.workload for signature in learnt_from),
         tuple(signature.run for signature in learnt_from),
-        _following(learnt_from),
     )
 
 
-def _following(loads: Sequence[Load]) -> Matrix:
-    return np.array([following(load.counts, load.offsets) for load in loads])
-
-
-def is_sampled(load: Load) -> bool:
-    return not isnan(following(load.counts, load.offsets))
-
-
-def sets(model: Classifier, loads: Sequence[Load], *, with_samples: bool = True) -> list[tuple[str, ...]]:
-    """Return the classes of each load, none of which may be idle; a cached load is never a workload alone.
-
-    with_samples : use the offsets of requests where they were sampled
-    """
+def sets(model: Classifier, loads: Sequence[Load]) -> list[tuple[str, ...]]:
+    """Return the classes of each load, none of which may be idle; a cached load is never a workload alone."""
     if not loads:
         return []
-    like = model.sets(matrix([load.counts for load in loads]), _following(loads) if with_samples else None)
+    like = model.sets(matrix([load.counts for load in loads]))
     return [
         () if is_cached(load.counts) and model.is_workload(classes) else classes
         for load, classes in zip(loads, like, strict=True)
     ]
 
 
-def describe_load(model: Classifier, signature: Known, *, with_samples: bool = True) -> str:
+def describe_load(model: Classifier, signature: Known) -> str:
     """Return the class of a load, several joined by OR, IDLE or UNLIKE."""
     if signature.is_idle:
         return IDLE
-    return OR.join(sets(model, [signature], with_samples=with_samples)[0]) or UNLIKE
+    return OR.join(sets(model, [signature])[0]) or UNLIKE
 
 
 def model_of(signatures: Sequence[Known], workloads: Sequence[str]) -> tuple[Classifier, Report]:
-    """Return a model of the signatures, and its report by counters alone. Raises classifier.TooFewError.
+    """Return a model of the signatures, and its report. Raises classifier.TooFewError.
 
     workloads : of the catalogue; of other loads only OTHERS are learnt
     """
     catalogue = tuple(workloads)
     model = fit(training_of(signatures, catalogue), catalogue)
-    return model, _report(model, signatures, with_samples=False)
+    return model, _report(model, signatures)
 
 
-def sampled_report(model: Classifier, signatures: Sequence[Known]) -> Report | None:
-    """Return the report of a model on the signatures with samples; None where there are too few."""
-    sampled = [signature for signature in signatures if not signature.is_idle and is_sampled(signature)]
-    return _report(model, sampled, with_samples=True) if model.sampled_sureness else None
-
-
-def _report(model: Classifier, signatures: Sequence[Known], *, with_samples: bool) -> Report:
-    catalogue, sureness = model.catalogue, model.sampled_sureness if with_samples else model.sureness
+def _report(model: Classifier, signatures: Sequence[Known]) -> Report:
+    catalogue, sureness = model.catalogue, model.sureness
 
     def describe(classifier: Classifier, signature: Known) -> tuple[str, str]:
-        return signature.workload, describe_load(classifier, signature, with_samples=with_samples)
+        return signature.workload, describe_load(classifier, signature)
 
     runs = whole_runs(signatures)
     known = [signature for signature in signatures if signature.workload in model.classes]
