@@ -12,7 +12,7 @@ from experiments.models import ObservedMachine
 from kdb.models import Job
 from kdb.notifications import subscriptions
 from kdb.notifications.models import Delivery
-from modelling.fleet.moving import comparison, moves, notifications, outcomes, plans, policies, records
+from modelling.fleet.moving import comparison, execution, moves, notifications, outcomes, plans, policies
 from modelling.fleet.moving.observed_fleet import WhatIf, new_path
 from modelling.fleet.moving.plans import PlacementError
 from modelling.fleet.placement.selectors import Rules
@@ -377,6 +377,6 @@ def test_a_plan_that_tells_of_a_laboratory_is_told_to_its_members_alone(host, to
 
 def test_a_move_that_failed_is_told_to_who_asked_for_it_with_the_reason(host, told):
     move = moved(mail_server(host), state="copying", switched_at=None, asked_by=host.registered_by)
-    records.Record(Run(), move).failed("no space", Image.OLD)
+    execution.Execution(Run(), move).fail("no space", Image.OLD)
     assert told() == ["kvm-1: the move of mail-1, vda failed"]
     assert Delivery.objects.get().facts["reason"] == "no space"
