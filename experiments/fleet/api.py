@@ -5,16 +5,14 @@ from datetime import timedelta
 from typing import Any, TypeVar
 
 from django.utils.timezone import now
-from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_view
+from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import mixins, serializers
 from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from experiments.campaigns import hosts
-from experiments.campaigns.api import OfHosts, OperatorViewSet, removal_action
+from experiments.campaigns.api import OfHosts, OperatorViewSet, listed, removal_action
 from experiments.campaigns.deletion import forget_observed, observation_deletion
-from experiments.case_studies.api import Conflict
 from experiments.laboratory.transport.counters import NAMES
 from experiments.models import Host, ObservedDisk, ObservedMachine, ObservedPool
 from experiments.records.api.serializers import ReadSerializer, Slug
@@ -35,11 +33,6 @@ MAX_AGES = {"minute": timedelta(hours=6), "hour": timedelta(days=31), "day": tim
 def documented(operation: str, **options: Any) -> Callable[[Handler], Handler]:
     """Document an operation with this module's tag. options : of extend_schema"""
     return extend_schema(operation_id=operation, tags=[TAG], **options)
-
-
-def listed(resource: str) -> Any:
-    """Document the list and the object of a viewset."""
-    return extend_schema_view(list=documented(f"{resource}_list"), retrieve=documented(f"{resource}_retrieve"))
 
 
 class ObservedHostSerializer(ReadSerializer):
@@ -159,7 +152,7 @@ class _ChangeableViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, Opera
         return Response(self.get_serializer(self.get_object()).data)
 
 
-@listed("observed_hosts")
+@listed(TAG, "observed_hosts")
 class ObservedHostViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OfHosts):
     """Hosts, and whether the disks of their virtual machines are watched."""
 
@@ -173,10 +166,7 @@ class ObservedHostViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OfHo
         host = self.get_object()
         form = ObserveForm({"every": host.observed_every, **fields_of(request, ObserveSerializer)})
         refuse_faults(form)
-        try:
-            actions.turn_on(host, user=user_of(request), **form.cleaned_data)
-        except hosts.HostError as error:
-            raise Conflict(str(error)) from error
+        actions.turn_on(host, user=user_of(request), **form.cleaned_data)
         return Response(self.get_serializer(self.get_object()).data)
 
     @documented("observed_hosts_turn_off", request=None, responses=ObservedHostSerializer)
@@ -192,7 +182,7 @@ class ObservedHostViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OfHo
     )
 
 
-@listed("observed_pools")
+@listed(TAG, "observed_pools")
 class ObservedPoolViewSet(_ChangeableViewSet):
     """Places where images of observed machines lie or could lie."""
 
@@ -206,7 +196,7 @@ class ObservedPoolViewSet(_ChangeableViewSet):
         return self.change(request)
 
 
-@listed("observed_machines")
+@listed(TAG, "observed_machines")
 class ObservedMachineViewSet(_ChangeableViewSet):
     """Virtual machines of observed hosts."""
 

@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 from django.db.models import QuerySet
 from django.shortcuts import get_object_or_404
-from drf_spectacular.utils import extend_schema, extend_schema_view
+from drf_spectacular.utils import extend_schema
 from rest_framework import mixins, serializers, status
 from rest_framework.decorators import action
 from rest_framework.request import Request
@@ -14,8 +14,7 @@ from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
 from experiments import permissions
-from experiments.campaigns.api import OperatorViewSet
-from experiments.case_studies.api import Conflict
+from experiments.campaigns.api import OperatorViewSet, listed
 from experiments.models import Host, ObservedMachine
 from experiments.records.api.serializers import ReadSerializer, Slug
 from kdb.accounts.users import user_of
@@ -37,11 +36,6 @@ Handler = TypeVar("Handler", bound=Callable[..., Any])
 def documented(operation: str, **options: Any) -> Callable[[Handler], Handler]:
     """Document an operation of this room. options : as of extend_schema"""
     return extend_schema(operation_id=f"placement_{operation}", tags=TAGS, **options)
-
-
-def listed(resource: str) -> Any:
-    """Document the list and the object of a viewset."""
-    return extend_schema_view(list=documented(f"{resource}_list"), retrieve=documented(f"{resource}_retrieve"))
 
 
 def names_field(**options: Any) -> serializers.ListField:
@@ -193,13 +187,6 @@ def _validate_body(request: Request, shape: type[serializers.Serializer[Any]]) -
     return dict(asked.validated_data)
 
 
-def _or_conflict(step: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    try:
-        return step(*args, **kwargs)
-    except plans.PlacementError as error:
-        raise Conflict(str(error)) from error
-
-
 def _find_visible(request: Request, field: str, find: Callable[[str], Any], text: str) -> Any:
     """Return what a field names on a host of the user's; on others' there is nothing. Raises FaultyRequest."""
     host, _, inside = text.partition("/")
@@ -209,12 +196,16 @@ def _find_visible(request: Request, field: str, find: Callable[[str], Any], text
         raise FaultyRequest([{"field": field, "message": str(error)}]) from error
 
 
-@listed("plans")
-class PlanViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OperatorViewSet):
-    """Plans: which machines to move to which pool."""
-
+class _PlacementViewSet(OperatorViewSet):
+    conflicts = (*OperatorViewSet.conflicts, plans.PlacementError)
     lookup_field = "pk"
     lookup_value_converter = "int"
+
+
+@listed("placement", "placement_plans")
+class PlanViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, _PlacementViewSet):
+    """Plans: which machines to move to which pool."""
+
     serializer_class = PlacementPlanSerializer
     queryset = PlacementPlan.objects.none()
 
@@ -233,8 +224,7 @@ class PlanViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OperatorView
                 [{"field": "hosts", "message": f"{missing[0]} is no host whose machines are observed."}]
             )
         instead_of = self.get_queryset().filter(pk=fields["instead_of"]).first() if "instead_of" in fields else None
-        plan = _or_conflict(
-            plans.make_plan,
+        plan = plans.make_plan(
             hosts,
             user=user_of(request),
             rules=replace(Rules(), **fields.get("rules", {})),
@@ -255,7 +245,7 @@ class PlanViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OperatorView
         """Let these machines move, one after another."""
         plan = self.get_object()
         fields = _validate_body(request, MachinesSerializer)
-        made = _or_conflict(moves.confirm, plan, fields["machines"], user=user_of(request))
+        made = moves.confirm(plan, fields["machines"], user=user_of(request))
         return Response(PlacementMoveSerializer(made, many=True).data, status=status.HTTP_201_CREATED)
 
     @documented("plans_commands", responses=CommandsSerializer)
@@ -265,12 +255,10 @@ class PlanViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OperatorView
         return Response({"commands": plans.shell_commands(self.get_object())})
 
 
-@listed("moves")
-class MoveViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OperatorViewSet):
+@listed("placement", "placement_moves")
+class MoveViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, _PlacementViewSet):
     """Moves: how far they are, from which image machines run, what became of them."""
 
-    lookup_field = "pk"
-    lookup_value_converter = "int"
     serializer_class = PlacementMoveSerializer
     queryset = PlacementMove.objects.select_related("host", "asked_by")
 
@@ -280,7 +268,7 @@ class MoveViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OperatorView
         fields = _validate_body(request, DiskToMoveSerializer)
         disk = _find_visible(request, "disk", manual.find_disk, fields["disk"])
         pool = _find_visible(request, "pool", manual.find_pool, fields["pool"])
-        move = _or_conflict(manual.move_disk, disk, pool, user=user_of(request))
+        move = manual.move_disk(disk, pool, user=user_of(request))
         headers = {"Location": reverse("v1:placement-move-detail", [move.pk], request=request)}
         shown = PlacementMoveSerializer(self.get_queryset().get(pk=move.pk)).data
         return Response(shown, status=status.HTTP_201_CREATED, headers=headers)
@@ -292,7 +280,7 @@ class MoveViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OperatorView
         fields = _validate_body(request, PoolToEmptySerializer)
         pool = _find_visible(request, "pool", manual.find_pool, fields["pool"])
         to = _find_visible(request, "to", manual.find_pool, fields["to"]) if "to" in fields else None
-        made, stay = _or_conflict(manual.empty_pool, pool, to, user=user_of(request))
+        made, stay = manual.empty_pool(pool, to, user=user_of(request))
         moves = PlacementMoveSerializer(self.get_queryset().filter(pk__in=[move.pk for move in made]), many=True)
         return Response({"moves": moves.data, "stay": stay}, status=status.HTTP_201_CREATED)
 
@@ -316,7 +304,7 @@ class MoveViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OperatorView
 
     def _done(self, step: Callable[..., Any]) -> Response:
         move = self.get_object()
-        stepped = _or_conflict(step, move, user=user_of(self.request)) or move
+        stepped = step(move, user=user_of(self.request)) or move
         return Response(PlacementMoveSerializer(self.get_queryset().get(pk=stepped.pk)).data)
 
 
@@ -343,11 +331,9 @@ class HostPolicyViewSet(OperatorViewSet):
         return Response(self.get_serializer(policy).data)
 
 
-class StatedMixViewSet(OperatorViewSet):
+class StatedMixViewSet(_PlacementViewSet):
     """Mixes of machines as their operators state them."""
 
-    lookup_field = "pk"
-    lookup_value_converter = "int"
     serializer_class = StatedMixSerializer
     queryset = ObservedMachine.objects.select_related("host", "stated_mix")
 
