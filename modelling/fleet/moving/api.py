@@ -27,7 +27,6 @@ from modelling.models import Laboratory, PlacementMove, PlacementPlan, Placement
 from modelling.own_lab.selectors import laboratories_of, laboratory_of
 
 from . import manual, moves, outcomes, plans, policies
-from .observed_fleet import WhatIf
 
 TAGS = ["placement"]
 Handler = TypeVar("Handler", bound=Callable[..., Any])
@@ -38,29 +37,23 @@ def documented(operation: str, **options: Any) -> Callable[[Handler], Handler]:
     return extend_schema(operation_id=f"placement_{operation}", tags=TAGS, **options)
 
 
-def names_field(**options: Any) -> serializers.ListField:
-    """Return the field of several machines or pools, by their names in a plan."""
-    return serializers.ListField(child=serializers.CharField(max_length=500), max_length=10_000, **options)
-
-
 class PlacementPlanSerializer(ReadSerializer):
     """A plan for the machines that were seen on some hosts."""
 
     hosts: serializers.SlugRelatedField[Host] = serializers.SlugRelatedField(
         slug_field="slug", many=True, read_only=True
     )
-    rules = serializers.DictField(read_only=True, help_text="What a move must promise, and what was asked otherwise.")
+    rules = serializers.DictField(read_only=True, help_text="What a move must promise.")
     content = serializers.DictField(
         read_only=True,
         help_text="`machines` with what to do and why, `pools`, `not_planned`, `to_measure`, `counted`, `gain` and "
         "its `bound`.",
     )
     made_by = serializers.CharField(source="made_by.username", default=None, allow_null=True, read_only=True)
-    instead_of = serializers.IntegerField(source="instead_of_id", allow_null=True, read_only=True)
 
     class Meta:
         model = PlacementPlan
-        fields = ("id", "hosts", "rules", "content", "revision", "model", "instead_of", "made_by", "made_at")
+        fields = ("id", "hosts", "rules", "content", "revision", "model", "made_by", "made_at")
 
 
 class RulesSerializer(Fields):
@@ -76,25 +69,19 @@ class RulesSerializer(Fields):
 
 
 class PlacementPlanFieldsSerializer(Fields):
-    """A plan as it is asked for. Names of machines and pools are those of a plan."""
+    """A plan as it is asked for."""
 
     hosts = serializers.ListField(child=serializers.SlugField(max_length=60), min_length=1, max_length=1_000)
     rules = RulesSerializer(required=False)
-    pinned = names_field(required=False)
-    freed = names_field(required=False)
-    excluded = names_field(required=False)
-    reserves = serializers.DictField(
-        child=serializers.IntegerField(min_value=0, max_value=2**60), required=False, help_text="Pool to bytes."
-    )
-    instead_of = serializers.IntegerField(required=False, min_value=1, max_value=2**31, help_text="A plan it varies.")
 
 
 class MachinesSerializer(Fields):
-    machines = names_field(min_length=1, help_text="As the plan names them.")
-
-
-class CommandsSerializer(Fields):
-    commands = serializers.CharField(help_text="What an operator would type, for a shell.")
+    machines = serializers.ListField(
+        child=serializers.CharField(max_length=500),
+        min_length=1,
+        max_length=10_000,
+        help_text="As the plan names them.",
+    )
 
 
 class PlacementMoveSerializer(ReadSerializer):
@@ -223,16 +210,8 @@ class PlanViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, _PlacementVi
             raise FaultyRequest(
                 [{"field": "hosts", "message": f"{missing[0]} is no host whose machines are observed."}]
             )
-        instead_of = self.get_queryset().filter(pk=fields["instead_of"]).first() if "instead_of" in fields else None
-        plan = plans.make_plan(
-            hosts,
-            user=user_of(request),
-            rules=replace(Rules(), **fields.get("rules", {})),
-            what_if=WhatIf(
-                **{name: fields[name] for name in ("pinned", "freed", "excluded", "reserves") if name in fields}
-            ),
-            instead_of=instead_of,
-        )
+        rules = replace(Rules(), **fields.get("rules", {}))
+        plan = plans.make_plan(hosts, user=user_of(request), rules=rules)
         headers = {"Location": reverse("v1:placement-plan-detail", [plan.pk], request=request)}
         shown = self.get_serializer(self.get_queryset().get(pk=plan.pk))
         return Response(shown.data, status=status.HTTP_201_CREATED, headers=headers)
@@ -247,12 +226,6 @@ class PlanViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, _PlacementVi
         fields = _validate_body(request, MachinesSerializer)
         made = moves.confirm(plan, fields["machines"], user=user_of(request))
         return Response(PlacementMoveSerializer(made, many=True).data, status=status.HTTP_201_CREATED)
-
-    @documented("plans_commands", responses=CommandsSerializer)
-    @action(detail=True, methods=["get"])
-    def commands(self, request: Request, pk: int) -> Response:
-        """Return what an operator would type to do the plan by hand."""
-        return Response({"commands": plans.shell_commands(self.get_object())})
 
 
 @listed("placement", "placement_moves")

@@ -5,7 +5,7 @@ load or mix is unknown is left out with the reason, rather than planned with zer
 """
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import PurePosixPath
 from statistics import median
@@ -31,20 +31,6 @@ class Mix:
     probability: float | None = None
     minutes: int = 0
     text: str = ""
-
-
-@dataclass(frozen=True)
-class WhatIf:
-    """Changes for a variant of a plan, by the names of the fleet.
-
-    pinned : machines that must stay; freed : pinned machines that may move
-    excluded : pools that nothing may move to; reserves : pool to bytes that stay free
-    """
-
-    pinned: Collection[str] = ()
-    freed: Collection[str] = ()
-    excluded: Collection[str] = ()
-    reserves: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -84,19 +70,18 @@ def _detected_mix(detected: detection.Mix | None) -> Mix | str:
     return Mix(detected.shares, detected.probability, detected.minutes, text)
 
 
-def fleet_of(hosts: Collection[Host], what_if: WhatIf | None = None) -> Fleet:
+def fleet_of(hosts: Collection[Host]) -> Fleet:
     """Return the machines and pools seen on these hosts within SEEN. Seven queries."""
-    changes = what_if or WhatIf()
     since = now() - SEEN
     rows = ObservedPool.objects.filter(host__in=hosts, seen_at__gte=since).select_related("host")
     pool_rows = {name_of(pool.host, pool.path): pool for pool in rows}
-    targets = {name for name, pool in pool_rows.items() if pool.is_target and pool.host_fs} - set(changes.excluded)
+    targets = {name for name, pool in pool_rows.items() if pool.is_target and pool.host_fs}
     pools = [
         Pool(
             name,
             pool.host_fs,
             float(pool.free_bytes),
-            float(changes.reserves.get(name, pool.reserve_bytes)),
+            float(pool.reserve_bytes),
             pool.most_load,
             pool.host.slug,
         )
@@ -134,7 +119,7 @@ def fleet_of(hosts: Collection[Host], what_if: WhatIf | None = None) -> Fleet:
                     shares=mix.shares,
                     size_bytes=float(disk.size_bytes),
                     load=loads[disk.pk],
-                    is_pinned=name in changes.pinned or (machine.is_pinned and name not in changes.freed),
+                    is_pinned=machine.is_pinned,
                     excluded=tuple(sorted({other.name for other in pools} - targets - {pool})),
                     apart=f"{group}/{machine.apart}" if machine.apart else "",
                     together=f"{group}/{machine.together}" if machine.together else "",

@@ -1,7 +1,6 @@
 """Make plans for observed machines, and store them with their evidence."""
 
 import json
-import shlex
 from collections.abc import Collection, Mapping
 from dataclasses import asdict
 from typing import Any
@@ -13,8 +12,7 @@ from django.db.models import QuerySet
 from django.urls import reverse
 
 from experiments import permissions
-from experiments.fleet.driver.proxmox.configuration import owner_of
-from experiments.models import Host, ObservedMachine, ObservedPool
+from experiments.models import Host, ObservedMachine
 from kdb.pairs import pair_key
 from kdb.units import THROUGHPUT
 from modelling.answers.words import address, comparison_address
@@ -24,7 +22,7 @@ from modelling.fleet.placement.selectors import MODEL, FleetError, Measured, Rul
 from modelling.models import Laboratory, PlacementDecision, PlacementPlan, PlacementPolicy, StatedMix
 from modelling.own_lab.selectors import laboratories_of
 
-from .observed_fleet import Fleet, WhatIf, fleet_of, name_of, with_measured_rate
+from .observed_fleet import Fleet, fleet_of, with_measured_rate
 
 Action = PlacementDecision.Action
 
@@ -67,20 +65,12 @@ def _measured(hosts: Collection[Host], fleet: Fleet, user: User | None) -> list[
     ]
 
 
-def make_plan(
-    hosts: Collection[Host],
-    *,
-    user: User | None,
-    rules: Rules | None = None,
-    what_if: WhatIf | None = None,
-    instead_of: PlacementPlan | None = None,
-) -> PlacementPlan:
+def make_plan(hosts: Collection[Host], *, user: User | None, rules: Rules | None = None) -> PlacementPlan:
     """Plan for the machines seen on these hosts, and store the plan. Raises PlacementError."""
-    rules, what_if = rules or Rules(), what_if or WhatIf()
-    earlier_moves = 0
+    rules, earlier_moves = rules or Rules(), 0
     if rules.copy_rate == Rules().copy_rate:
         rules, earlier_moves = with_measured_rate(rules, hosts)
-    fleet = fleet_of(hosts, what_if)
+    fleet = fleet_of(hosts)
     measured = _measured(hosts, fleet, user)
     revision = counts.revision()
     try:
@@ -99,12 +89,11 @@ def make_plan(
         entry["campaign"] = _campaign_address(entry, hosts)
     for entry in content["counted"]:
         entry["address"] = reverse("sitting", args=[entry["number"]])
-    variation = {name: sorted(getattr(what_if, name)) for name in ("pinned", "freed", "excluded")}
     with transaction.atomic():
         plan = PlacementPlan.objects.create(
-            rules={**asdict(rules), **variation, "reserves": dict(what_if.reserves)},
+            rules=asdict(rules),
             content=json.loads(json.dumps(content)),
-            **{"revision": revision, "model": MODEL, "instead_of": instead_of, "made_by": user},
+            **{"revision": revision, "model": MODEL, "made_by": user},
         )
         plan.hosts.set(hosts)
         plan.laboratories.set([site.laboratory for site in measured if site.site in best.measured])
@@ -151,42 +140,6 @@ def _campaign_address(missing: Mapping[str, Any], hosts: Collection[Host]) -> st
         "host_file_systems": sorted({pair[1] for pair in pairs}),
     }
     return f"{reverse('campaign-new')}?{urlencode(parameters, doseq=True)}"
-
-
-def shell_commands(plan: PlacementPlan) -> str:
-    """Write the shell commands that carry out the plan by hand on each host."""
-    rows = ObservedPool.objects.filter(host__in=plan.hosts.all()).select_related("host")
-    by_name = {name_of(pool.host, pool.path): pool for pool in rows}
-    lines = [f"# Moves of plan {plan.pk} (revision {plan.revision}): one after another, with a look at each answer."]
-    for entry in plan.content["machines"]:
-        if not entry["is_move"] or (pool := by_name.get(entry["pool"])) is None:
-            continue
-        comment = " ".join(f"{entry['machine']}: {' '.join(entry['explanation'])}".split())
-        is_proxmox = pool.host.manager == Host.Driver.PROXMOX
-        lines += ["", f"# {comment}", *(_by_qm(entry, pool) if is_proxmox else _by_virsh(entry, pool))]
-    return "\n".join(lines) + "\n"
-
-
-def _by_virsh(entry: Mapping[str, Any], pool: ObservedPool) -> list[str]:
-    old, new = shlex.quote(entry["path"]), shlex.quote(f"{pool.path}/{entry['path'].rpartition('/')[2]}")
-    machine, disk = shlex.quote(entry["machine_uuid"]), shlex.quote(entry["disk"])
-    return [
-        f"virsh domblklist {machine}   # {disk} is at {old}; no snapshot: virsh snapshot-list {machine}",
-        f"virsh blockcopy {machine} {disk} --dest {new} --transient-job --synchronous-writes --wait --verbose",
-        f"virsh suspend {machine}; sync {new}",
-        f"virsh dumpxml {machine} --inactive > {machine}.xml   # there, put {new} in place of {old}",
-        f"virsh define {machine}.xml && virsh blockjob {machine} {disk} --pivot && virsh resume {machine}",
-        f"mv -n {old} {old}.kept   # once it runs from {new}",
-    ]
-
-
-def _by_qm(entry: Mapping[str, Any], pool: ObservedPool) -> list[str]:
-    number, disk = owner_of(entry["path"]), shlex.quote(entry["disk"])
-    old, new = shlex.quote(entry["path"]), shlex.quote(pool.path)
-    return [
-        f"qm config {number}   # {disk} is at {old}; no snapshot: qm listsnapshot {number}",
-        f"qm disk move {number} {disk} {new}   # {old} stays as an unused disk",
-    ]
 
 
 def state_mix(machine: ObservedMachine, shares: Mapping[str, float], *, user: User | None) -> None:

@@ -1,6 +1,6 @@
 """Plan moves for all machines, with the evidence of each and the constraint against a better one. No Django.
 
-A what-if is a plan with other pools, machines or rules. Source: docs/models/placement.md.
+Source: docs/models/placement.md.
 """
 
 import math
