@@ -116,7 +116,7 @@ FEATURES = [
         "experiments/campaigns tests/experiments/campaigns docs/campaigns.md experiments/models/campaign.py "
         "experiments/models/laboratory.py experiments/models/testbed.py experiments/management/commands/run_campaign.py "
         "experiments/management/commands/register_host.py experiments/management/commands/check_host.py "
-        "experiments/management/commands/clear_host.py experiments/management/commands/host_setup.py "
+        "experiments/management/commands/clear_host.py "
         "experiments/management/commands/demo_campaign.py"),
     Feature("laboratory: what campaigns do to machines", OPERATORS, "who measures with KDB",
         "experiments/laboratory tests/experiments/laboratory tests/laboratory tests/background "

@@ -43,7 +43,7 @@ CHANGING = {
     *("import_guidance", "add_guest_image", "build_filebench", "build_guest_image", "install_filebench"),
     "record_signature",  # runs a program
     "fit_scales",  # writes the file that rankings read
-    *("check_host", "clear_host", "host_setup", "register_host", "run_campaign", "observe", "move"),
+    *("check_host", "clear_host", "register_host", "run_campaign", "observe", "move"),
     *(
         "axes_reset",
         "axes_reset_ip",

@@ -46,7 +46,7 @@ PROGRAM_SOURCES = {
     "mkfs.btrfs": "package btrfs-progs",
     "fio": "package fio",
     "qemu-img": "package qemu-utils",
-    "lvm": "package lvm2, for campaigns on LVM volumes only: host_setup does not install it",
+    "lvm": "package lvm2, for campaigns on LVM volumes only",
     "virsh": "package libvirt-clients (and libvirt-daemon-system for the daemon)",
     "filebench": "manage.py build_filebench and install_filebench: Debian has no package",
 }
@@ -149,7 +149,7 @@ def _facts(machine: ssh.Connection, host: Host, run: jobs.JobRun, with_limits: b
     if host.guest_image and (maker := hosts.maker_of(host)):
         facts["guest_image"] = _image(machine, host.guest_image)
         if maker == Host.Driver.LIBVIRT and "virsh" in missing_programs(facts):
-            pass  # no guest can be tried yet; what is missing is told, and host_setup brings it
+            pass  # no guest can be tried yet; what is missing is told
         elif is_free and pools:
             facts["accelerator"], inside = _try_guest(maker, machine, host, pools[0], facts, run)
             facts["guest_image"] |= inside
