@@ -120,7 +120,7 @@ FEATURES = [
         "experiments/management/commands/demo_campaign.py"),
     Feature("laboratory: what campaigns do to machines", OPERATORS, "who measures with KDB",
         "experiments/laboratory tests/experiments/laboratory tests/laboratory tests/background "
-        "experiments/management/commands/add_guest_image.py experiments/management/commands/build_filebench.py "
+        "experiments/management/commands/build_filebench.py "
         "experiments/management/commands/build_guest_image.py experiments/management/commands/install_filebench.py"),
     Feature("runner", OPERATORS, "whose hosts no server may log in to",
         "experiments/runner tests/experiments/runner docs/runner.md script/client/kdb_client/runner.py "

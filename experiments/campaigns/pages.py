@@ -121,8 +121,7 @@ def _facts(host: Host) -> list[tuple[str, str]]:
         ("Guests run by", _ACCELERATORS.get(facts.get("accelerator", ""), "")),
     ]
     if (image := facts.get("guest_image")) and "kernel" in image:
-        lacking = f"; without {', '.join(image['missing'])}" if image.get("missing") else ""
-        lines.append(("Guest image", f"{image['distribution']}, kernel {image['kernel']}{lacking}"))
+        lines.append(("Guest image", f"{image['distribution']}, kernel {image['kernel']}"))
     return [(label, text) for label, text in [*lines, *health.in_words(facts.get("health", {}))] if text]
 
 

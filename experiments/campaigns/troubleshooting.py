@@ -21,20 +21,6 @@ _TRY = "On the worker's machine, try ssh -p {port} {login}@{address} true"
 
 # Pattern, cause, next step; {address}, {port}, {login}, {key} and {queue} are the host's.
 _TABLE = (
-    # These two tell what a guest said, in whatever words.
-    (
-        r"No virtual machine comes up on .* from the image that was brought",
-        "A disk that was brought by add_guest_image did not start, or its cloud-init did not come to its end.",
-        "Start it with QEMU by hand, with seed.iso beside it, and look at its screen. It must start by BIOS, from a "
-        "disk of virtio, and hold cloud-init (with the source NoCloud), systemd, and an SSH server that lets root in "
-        "by key; the last lines of its serial console stand above.",
-    ),
-    (
-        r"The image that was brought starts on .*, and nobody can log in",
-        "Its cloud-init did not put KDB's keys where its SSH server looks, or it was made for another worker's key.",
-        "Give add_guest_image the public key that belongs to this host's private one, and see that the image's "
-        "sshd_config lets root in by key (PermitRootLogin prohibit-password).",
-    ),
     (
         r"cannot be reached\.",
         "There is no connection to {address}: the worker's name server does not know the name, the machine is off, "
@@ -223,8 +209,8 @@ _TABLE = (
     (
         r"image.json is not there|not what was made|is not what build_guest_image",
         "The folder of the guest image is not, or not wholly, what was made.",
-        "Copy the folder that build_guest_image or add_guest_image made to the machine again, with all its files, and "
-        "see that the host's record names it.",
+        "Copy the folder that build_guest_image made to the machine again, with all its files, and see that the host's "
+        "record names it.",
     ),
     (
         r"No virtual machine comes up",

@@ -338,12 +338,11 @@ def test_only_file_systems_that_the_host_can_make_are_offered(people, host):
     for slug in ("vmfs", "hfs-plus"):
         entry(FileSystem, slug)
     host.facts["missing"] = [{"program": "mkfs.btrfs", "from": "package btrfs-progs"}]
-    host.facts["guest_image"]["missing"] = ["mkfs.xfs"]
     host.save()
     make_host("other")  # makes btrfs, too
     form = CampaignForm(initial={"host": host.pk}, user=None)
     offered = {name: [slug for slug, _ in form.fields[name].choices] for name in form.fields if "file_sys" in name}
-    assert offered == {"host_file_systems": ["ext4", "xfs", "raw"], "guest_file_systems": ["btrfs", "ext4"]}
+    assert offered == {"host_file_systems": ["ext4", "xfs", "raw"], "guest_file_systems": ["btrfs", "ext4", "xfs"]}
     host.pools.update(kind="existing")
     assert list(CampaignForm(initial={"host": host.pk}, user=None).fields["host_file_systems"].choices) == [
         ("ext4", "ext4")

@@ -38,17 +38,7 @@ SAID = [
     ("The worker has no OpenSSH client (Debian package openssh-client).", "cannot speak SSH"),
     ("lab-1: /srv/kdb/.kdb is there and is not KDB's: move it away", "storage pool"),
     ("No virtual machine comes up on lab-1: libvirt offers neither kvm nor qemu", "starts no guest"),
-    (
-        "No virtual machine comes up on lab-1 from the image that was brought: the virtual machine kdb-probe-7 did not "
-        "come up within 480 s. Console: Connection timed out",
-        "did not start",
-    ),
-    (
-        "The image that was brought starts on lab-1, and nobody can log in: kdb-probe-7 does not let this login in "
-        "with this key.",
-        "did not put KDB's keys",
-    ),
-    ("/srv/image/disk.qcow2: not what was made. Copy the folder again, or make it anew.", "not wholly"),
+    ("/srv/image/vmlinuz: not what was made. Copy the folder again, or make it anew.", "not wholly"),
     ("lab-1: virsh define: error: failed to connect to the hypervisor", "machines there does not answer"),
     ("lab-1: libvirt does not say which virtual machines are there", "machines there does not answer"),
     ("lab-1: no space: /srv/kdb has 12 MiB free, 4096 MiB are needed: 4084 MiB are missing", "is full"),
