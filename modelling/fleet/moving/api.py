@@ -21,6 +21,7 @@ from kdb.accounts.users import user_of
 from kdb.api.bodies import Fields, fields_of
 from kdb.api.faults import FaultyRequest
 from kdb.api.public import PublicView
+from modelling.estimation.verdict import STRENGTHS
 from modelling.evidence import names
 from modelling.fleet.placement.selectors import Rules
 from modelling.models import Laboratory, PlacementMove, PlacementPlan, PlacementPolicy
@@ -62,7 +63,7 @@ class RulesSerializer(Fields):
     margin = serializers.FloatField(required=False, min_value=0, max_value=0.9)
     least_gaining = serializers.FloatField(required=False, min_value=0, max_value=1)
     most_losing = serializers.FloatField(required=False, min_value=0, max_value=1)
-    least_strength = serializers.CharField(required=False, max_length=20)
+    least_strength = serializers.ChoiceField(required=False, choices=STRENGTHS)
     horizon = serializers.FloatField(required=False, min_value=1, max_value=1e10, help_text="s")
     copy_rate = serializers.FloatField(required=False, min_value=1, max_value=1e15, help_text="Bytes a second.")
     slowdown = serializers.FloatField(required=False, min_value=0, max_value=1)

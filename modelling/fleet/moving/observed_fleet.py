@@ -79,14 +79,14 @@ def fleet_of(hosts: Collection[Host]) -> Fleet:
     pools = [
         Pool(
             name,
-            pool.host_fs,
+            host_fs,
             float(pool.free_bytes),
             float(pool.reserve_bytes),
             pool.most_load,
             pool.host.slug,
         )
         for name, pool in pool_rows.items()
-        if _is_known(pool.host_fs)
+        if (host_fs := names.slug_for("file_system", pool.host_fs))
     ]
     machines, disks, mixes, not_planned = [], {}, {}, {}
     listed = (
@@ -106,7 +106,8 @@ def fleet_of(hosts: Collection[Host]) -> Fleet:
             name = name_of(machine.host, machine.name if len(own_disks) == 1 else f"{machine.name}:{disk.target}")
             pool = name_of(machine.host, disk.pool.path) if disk.pool else ""
             why = _reason_not_planned(machine, disk, mix, loads, pool in pool_rows)
-            if why or isinstance(mix, str) or machine.host.hypervisor is None:
+            guest_fs = names.slug_for("file_system", machine.guest_fs)
+            if why or isinstance(mix, str) or machine.host.hypervisor is None or guest_fs is None:
                 not_planned[name] = why
                 continue
             group = machine.host.slug
@@ -114,9 +115,9 @@ def fleet_of(hosts: Collection[Host]) -> Fleet:
                 Machine(
                     name=name,
                     pool=pool,
-                    guest_fs=machine.guest_fs,
+                    guest_fs=guest_fs,
                     hypervisor=machine.host.hypervisor.slug,
-                    shares=mix.shares,
+                    shares={names.slug_for("workload", name) or name: share for name, share in mix.shares.items()},
                     size_bytes=float(disk.size_bytes),
                     load=loads[disk.pk],
                     is_pinned=machine.is_pinned,
@@ -151,7 +152,10 @@ def _reason_not_planned(
     )
     if why := next((text for is_so, text in reasons if is_so), ""):
         return why
-    return mix if isinstance(mix, str) else ""
+    if isinstance(mix, str):
+        return mix
+    unknown = [name for name in mix.shares if names.slug_for("workload", name) is None]
+    return f"its mix names {unknown[0]}, which is no workload of the catalogue: state it again" if unknown else ""
 
 
 def _is_known(file_system: str) -> bool:

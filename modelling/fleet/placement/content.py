@@ -11,12 +11,12 @@ from modelling.estimation.verdict import STRENGTHS
 
 
 class FleetError(ValueError):
-    """Machines, pools or rules are invalid; the text names the item, the field, and what is allowed."""
+    """What machines are to do contradicts itself; the text says where."""
 
 
 @dataclass(frozen=True)
 class Pool:
-    """A place for images.
+    """A place for images. host_fs : slug
 
     free_bytes : including reserve_bytes, which have to stay free
     most_load : limit on the load of all its machines; None: not known, so not limited
@@ -35,7 +35,8 @@ class Pool:
 class Machine:
     """A virtual machine and its load.
 
-    pool : where it is now; shares : known workload to its share of the time, above 0, in any unit
+    pool : where it is now; guest_fs, hypervisor : slugs
+    shares : slug of a workload to its share of the time, above 0, in any unit
     size_bytes : to copy; load : mean
     excluded : pools it must not move to
     apart : name of a group of which no two move into one pool; together : of a group that stays in one pool

@@ -1,7 +1,7 @@
 """Gather the evidence for plans from current answers and from runs on the machines' own pools."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache, partial
 
 import numpy as np
@@ -20,7 +20,7 @@ from modelling.evidence.question import Question
 from modelling.models import Laboratory
 from modelling.own_lab.selectors import OnPools, Runs, on_pools, published_on
 
-from .content import RUNS, Counted, FleetError, Machine, Pool
+from .content import RUNS, Counted, Machine, Pool
 from .expected_gain import Knowledge, Known, known_of
 from .words import runs_words
 
@@ -96,29 +96,3 @@ def _joint_posterior(hypervisor: str, keys: Sequence[str], shares: tuple[tuple[s
     """Return the published posterior of these pairs for a mix of workloads by shares."""
     where = {workload: where_of(_question(workload, hypervisor)) for workload, _ in shares}
     return joint_posterior(published_knowledge(with_native=False), AXES["fs-pair"], dict(shares), where)(keys)
-
-
-def with_slugs(machines: Iterable[Machine], pools: Iterable[Pool]) -> tuple[list[Machine], list[Pool]]:
-    """Return machines and pools with slugs in place of names and aliases. Raises FleetError for unknown ones."""
-    return (
-        [
-            replace(
-                machine,
-                guest_fs=_slug("file_system", machine.guest_fs, f"machine {machine.name!r}, guest_fs"),
-                hypervisor=_slug("hypervisor", machine.hypervisor, f"machine {machine.name!r}, hypervisor"),
-                shares={
-                    _slug("workload", name, f"machine {machine.name!r}, shares"): share
-                    for name, share in machine.shares.items()
-                },
-            )
-            for machine in machines
-        ],
-        [replace(pool, host_fs=_slug("file_system", pool.host_fs, f"pool {pool.name!r}, host_fs")) for pool in pools],
-    )
-
-
-def _slug(kind: str, name: str, field: str) -> str:
-    slug = names.slug_for(kind, name)
-    if slug is None:
-        raise FleetError(f"{field}: {name!r} is not known here; there are {', '.join(names.names()[kind])}")
-    return slug

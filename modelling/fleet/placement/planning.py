@@ -7,13 +7,11 @@ import math
 import time
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import fields
 from functools import cache
 
 import numpy as np
 
 from kdb.pairs import pair_key
-from modelling.estimation.verdict import STRENGTHS
 
 from .assignment import Assignment, Filling, Problem, assign
 from .content import (
@@ -43,8 +41,8 @@ _NOT_A_MOVE = -math.inf
 
 
 def plan(machines: Sequence[Machine], pools: Sequence[Pool], knowledge: Knowledge, rules: Rules) -> Plan:
-    """Return the moves that gain most under the constraints; raises FleetError for invalid input."""
-    check(machines, pools, rules)
+    """Return the moves that gain most under the constraints. Raises FleetError."""
+    check(machines)
     seen = _Prospects(knowledge, rules)
     advice: dict[str, Advice] = {}
     assignments: list[Assignment] = []
@@ -241,49 +239,13 @@ def _to_measure(machines: Sequence[Machine], pools: Sequence[Pool], seen: _Prosp
     return tuple(ToMeasure(*asked, machines=number) for asked, number in ordered)
 
 
-def check(machines: Sequence[Machine], pools: Sequence[Pool], rules: Rules) -> None:
-    """Raise FleetError at the first invalid field."""
-    for kind, names in (("pool", [pool.name for pool in pools]), ("machine", [machine.name for machine in machines])):
-        twice = [name for name, number in Counter(names).items() if number > 1]
-        if twice:
-            raise FleetError(f"{kind} {twice[0]!r} is given twice; names differ")
-    for pool in pools:
-        _number(f"pool {pool.name!r}, free_bytes", pool.free_bytes)
-        _number(f"pool {pool.name!r}, reserve_bytes", pool.reserve_bytes)
-        if pool.most_load is not None:
-            _number(f"pool {pool.name!r}, most_load", pool.most_load)
-    known = {pool.name for pool in pools}
+def check(machines: Sequence[Machine]) -> None:
+    """Raise FleetError where two machines are to lie both together and apart."""
     units: dict[str, list[Machine]] = {}
     for machine in machines:
-        name = f"machine {machine.name!r}"
-        for field, asked in (("pool", {machine.pool}), ("excluded", set(machine.excluded))):
-            if unknown := sorted(asked - known):
-                raise FleetError(f"{name}, {field}: {unknown[0]!r} is none of the pools")
-        _number(f"{name}, size_bytes", machine.size_bytes)
-        _number(f"{name}, load", machine.load)
-        if not machine.shares:
-            raise FleetError(f"{name}, shares: none is given; at least one workload with a share above 0")
-        for workload, share in machine.shares.items():
-            _number(f"{name}, share of {workload}", share, above=True)
         if machine.together:
             units.setdefault(machine.together, []).append(machine)
     for group, members in units.items():
         apart = Counter(machine.apart for machine in members if machine.apart)
         if both := [name for name, number in apart.items() if number > 1]:
             raise FleetError(f"machines of {group!r} are to lie together, and as {both[0]!r} apart; one of the two")
-    for rule in fields(rules):
-        value = getattr(rules, rule.name)
-        if rule.name == "least_strength":
-            if value not in STRENGTHS:
-                raise FleetError(f"rules, least_strength: {value!r}; one of {', '.join(STRENGTHS)}")
-        else:
-            _number(f"rules, {rule.name}", value, above=rule.name in ("horizon", "copy_rate"))
-            if rule.name in ("margin", "least_gaining", "most_losing", "slowdown", "gap") and value > 1:
-                raise FleetError(f"rules, {rule.name}: {value}; a share, 1 at most")
-    if rules.margin >= 1:
-        raise FleetError(f"rules, margin: {rules.margin}; below 1")
-
-
-def _number(name: str, value: float, *, above: bool = False) -> None:
-    if not math.isfinite(value) or value < 0 or (above and value == 0):
-        raise FleetError(f"{name}: {value}; a number {'above 0' if above else 'of 0 or more'}")

@@ -8,8 +8,8 @@ from modelling.estimation import ranking
 from modelling.evidence import names
 
 from .content import FleetError, Machine, Plan, Pool, Rules
-from .gather import Measured, add_runs, load_knowledge, with_slugs
-from .planning import check, plan
+from .gather import Measured, add_runs, load_knowledge
+from .planning import plan
 from .words import describe_gap, explanation, to_measure_words
 
 __all__ = ["MODEL", "FleetError", "Machine", "Measured", "Plan", "Pool", "Rules", "compute_plan", "plan_document"]
@@ -21,8 +21,6 @@ def compute_plan(
     machines: Sequence[Machine], pools: Sequence[Pool], rules: Rules, measured: Sequence[Measured] = ()
 ) -> Plan:
     """Return the plan by current answers and by runs on the pools. Raises FleetError."""
-    check(machines, pools, rules)
-    machines, pools = with_slugs(machines, pools)
     workloads = sorted({workload for machine in machines for workload in machine.shares})
     published = load_knowledge(workloads, sorted({machine.hypervisor for machine in machines}))
     knowledge, runs = add_runs(published, machines, pools, measured)
