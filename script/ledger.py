@@ -85,7 +85,7 @@ FEATURES = [
         "tests/modelling/fleet/__init__.py modelling/fleet/__init__.py"),
     Feature("detection of loads", OPERATORS, "who does not know what the machines do",
         "modelling/fleet/detection tests/modelling/fleet/detection docs/models/detection.md "
-        "experiments/management/commands/record_signature.py fixtures/signatures.csv modelling/models/detection.py"),
+        "fixtures/signatures.csv modelling/models/detection.py"),
     Feature("moving disks", OPERATORS, "who has more than one storage pool",
         "modelling/fleet/moving tests/modelling/fleet/moving modelling/management/commands/move.py "
         "modelling/models/placement.py tests/modelling/fleet"),

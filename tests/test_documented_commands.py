@@ -41,9 +41,8 @@ SIMULATIONS = [
 # These change the database or a host, or run until they are stopped; they have tests of their own.
 CHANGING = {
     *("import_guidance", "build_filebench", "build_guest_image", "install_filebench"),
-    "record_signature",  # runs a program
     "fit_scales",  # writes the file that rankings read
-    *("check_host", "clear_host", "register_host", "run_campaign", "observe", "move"),
+    *("check_host", "clear_host", "register_host", "run_campaign"),
     *(
         "axes_reset",
         "axes_reset_ip",

@@ -4,7 +4,6 @@ import json
 import logging
 import re
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import cast
 
 from django.utils.timezone import now
@@ -25,10 +24,8 @@ logger = logging.getLogger(__name__)
 
 PROBE_SECONDS = 30  # a guest under hardware virtualisation is up within five
 PROBE_MIB = 64  # of its disk
-FACTS_SECONDS = 5  # to log in and to tell
 DIGEST_SECONDS = 300  # of a guest image
 RAW_MIB = 1024
-RAW_SECONDS = 20  # ten for each direction, at most (remote.sh)
 _BY_FACT = {"pve": "proxmox", "xen": "xen"}  # what its own programs tell
 _HYPERVISORS = {"kvm": "kvm", "qemu": "qemu-tcg", "xen": "xen"}
 # Where to get what a host may lack: Debian's package, or the source.
@@ -49,30 +46,6 @@ PROGRAM_SOURCES = {
     "virsh": "package libvirt-clients (and libvirt-daemon-system for the daemon)",
     "filebench": "manage.py build_filebench and install_filebench: Debian has no package",
 }
-
-
-@dataclass(frozen=True)
-class CheckEstimate:
-    """The time and room that a check takes, about: seconds in all, and MiB that are written and removed again, in one
-    pool at a time.
-
-    guest_seconds : of these, at most, for a virtual machine that is started to see whether one comes up
-    """
-
-    seconds: int
-    pool_mib: int
-    guest_seconds: int = 0
-
-
-def check_estimate(host: Host, pools: int, *, with_limits: bool = False) -> CheckEstimate:
-    """Return what a check takes. pools : their number"""
-    starts_guest = bool(host.guest_image and hosts.maker_of(host) and pools)
-    guest_seconds = PROBE_SECONDS + hypervisors.BOOT_SECONDS if starts_guest else 0  # hardware first, then software
-    return CheckEstimate(
-        seconds=FACTS_SECONDS + guest_seconds + (pools * RAW_SECONDS if with_limits else 0),
-        pool_mib=max(PROBE_MIB if starts_guest else 0, RAW_MIB if with_limits and pools else 0),
-        guest_seconds=guest_seconds,
-    )
 
 
 def contact(run: jobs.JobRun, host_id: int) -> None:

@@ -83,19 +83,9 @@ _TABLE = (
         "the token has. A token with privilege separation needs an ACL of its own.",
     ),
     (
-        r"is asked by the API of Proxmox VE, and runs no command",
-        "The node is reached by the API for observation alone.",
-        "Do this by ssh: take the mark off in the host's record, and give it a login.",
-    ),
-    (
         r"has no key .* in its folder",
         "The private key {key} is not on the worker's machine.",
         "Copy it into the folder that KEYS_DIR names there, with chmod 600, or name another one here.",
-    ),
-    (
-        r"may be read by others",
-        "OpenSSH does not use a private key that others may read.",
-        "On the worker's machine, chmod 600 for the file {key} in the folder that KEYS_DIR names.",
     ),
     (
         r"sudo: .*(?:password|terminal|not in the sudoers|not allowed)",
@@ -134,11 +124,6 @@ _TABLE = (
         "Let the shell's start files of {login} print nothing where nobody types (in bash: return early unless $PS1).",
     ),
     (
-        r"has no OpenSSH client",
-        "The worker's machine cannot speak SSH.",
-        "Install OpenSSH there (on Debian: apt-get install openssh-client), and try again.",
-    ),
-    (
         r"is there and is not KDB's|is not a folder of this machine|belongs to the system|through a symbolic link",
         "A storage pool is not what it was said to be.",
         "Make the folder, or correct the path: an absolute path to a folder of its own, without symbolic links.",
@@ -147,11 +132,6 @@ _TABLE = (
         r"(?:qm|pvesh|uname|findmnt): not found|unable to find '(?:qm|pvesh)'",
         "The machine is no host of Proxmox VE, or its programs are not where they belong.",
         "Take the driver proxmox and the storages out of its record, or install what is missing (pveversion tells).",
-    ),
-    (
-        r"storage '.*' does not exist|Proxmox VE has no storage",
-        "Proxmox VE has no storage of this name on the machine.",
-        "Look at pvesm status there, and correct the pools in the host's record.",
     ),
     (
         r"unable to create VM|is that of somebody's virtual machine",
@@ -195,11 +175,6 @@ _TABLE = (
         "What runs virtual machines there does not answer.",
         "Start it there (for libvirt: systemctl start libvirtd, or virtqemud; virsh -c qemu:///system list must "
         "answer). Then the campaign goes on by itself.",
-    ),
-    (
-        r"no space: |No space left",
-        "The storage pool is full.",
-        "Make room in it, and the campaign goes on by itself; or plan smaller disks.",
     ),
     (
         r"the database could not be used",

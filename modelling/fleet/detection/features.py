@@ -5,7 +5,6 @@ docs/models/detection.md, section 1.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import log
 
 import numpy as np
@@ -21,17 +20,11 @@ _MIDDLE = log(16)  # ln KiB, the size where there are no requests
 _KIB = 1024
 
 
-@dataclass(frozen=True)
-class Feature:
-    name: str
-    words: str
-
-
 FEATURES = (
-    Feature("read_share", "ln of reads for each write, from 1/50 to 50"),
-    Feature("read_size", "ln of the mean size of a read in KiB, drawn to 16 KiB where few requests are reads"),
-    Feature("write_size", "ln of the mean size of a write in KiB, drawn to 16 KiB where few requests are writes"),
-    Feature("flush_share", "ln of flushes for each write, at least 1/100, drawn to that where few requests are writes"),
+    "read_share",  # ln of reads for each write, from 1/50 to 50
+    "read_size",  # ln of the mean size of a read in KiB, drawn to 16 KiB where few requests are reads
+    "write_size",  # ln of the mean size of a write in KiB, drawn to 16 KiB where few requests are writes
+    "flush_share",  # ln of flushes for each write, at least 1/100, drawn to that where few requests are writes
 )
 
 

@@ -98,7 +98,7 @@ def _delete_old_models(newest: DetectionModel) -> None:
 
 def as_json(model: Classifier) -> dict[str, Any]:
     return {
-        "features": [feature.name for feature in FEATURES],
+        "features": [*FEATURES],
         "rows": model.training.features.tolist(),
         "classes": list(model.training.classes_of),
         "runs": list(model.training.groups),

@@ -1,13 +1,10 @@
 """The signatures that come with KDB."""
 
 import json
-from io import StringIO
-from pathlib import Path
 
 import pytest
-from django.core.management import CommandError, call_command
+from django.core.management import call_command
 
-from experiments.campaigns.runs import signatures as recording
 from experiments.laboratory.benchmarks import engines
 from experiments.models import FileSystem, Signature
 from experiments.published_evidence import signatures
@@ -53,30 +50,6 @@ def test_loading_again_adds_nothing_and_follows_the_file(tmp_path):
 def test_a_line_that_cannot_be_read_is_named(tmp_path, line, said):
     with pytest.raises(EvidenceError, match=said.replace("[", r"\[")):
         signatures.read(written(tmp_path, line))
-
-
-@pytest.mark.slow
-def test_what_a_disk_does_while_a_program_runs_is_recorded_as_the_file_has_it(tmp_path, monkeypatch):
-    monkeypatch.setattr(recording, "STRETCH_SECONDS", 0.3)
-    disk = next(Path("/sys/class/block").iterdir()).name
-    rows = StringIO()
-    call_command("record_signature", disk, "flushed-database:pgbench", "a run", "--", "sleep", "1", stdout=rows)
-    read = signatures.read(written(tmp_path, *rows.getvalue().splitlines()))
-    assert len(read) >= 2
-    assert {(row["workload"], row["source"], row["machine"]) for row in read} == {
-        ("flushed-database:pgbench", "a run", 1)
-    }
-
-
-@pytest.mark.parametrize(
-    ("disk", "program", "words"), [("nodisk0", "true", "no disk nodisk0"), ("", "false", "false ended with 1")]
-)
-def test_a_recording_that_failed_prints_no_rows(disk, program, words):
-    rows = StringIO()
-    disk = disk or next(Path("/sys/class/block").iterdir()).name
-    with pytest.raises(CommandError, match=words):
-        call_command("record_signature", disk, "build", "a run", "--", program, stdout=rows)
-    assert not rows.getvalue()
 
 
 @pytest.mark.django_db
