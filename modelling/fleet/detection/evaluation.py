@@ -1,12 +1,11 @@
-"""Evaluate a model by cross-validation over runs and classes, and by programs that were held back.
+"""Evaluate a model by cross-validation over runs, and by programs that were held back.
 
 docs/models/detection.md, section 6.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Protocol
 
 import numpy as np
@@ -14,10 +13,8 @@ import numpy as np
 from experiments.laboratory.transport.counters import Counts, total
 
 from .classifier import Classifier, Training, fit, folds
-from .content import HELD_BACK, IDLE, OR, OTHERS, UNLIKE, Bin, Report
+from .content import HELD_BACK, IDLE, OR, OTHERS, UNLIKE, Report
 from .features import is_cached, is_idle, matrix
-
-_BINS = (0.0, 0.5, 0.7, 0.8, 0.9, 0.95, 1.0)
 
 
 class Load(Protocol):
@@ -102,26 +99,12 @@ def model_of(signatures: Sequence[Known], workloads: Sequence[str]) -> tuple[Cla
 
 
 def _report(model: Classifier, signatures: Sequence[Known]) -> Report:
-    catalogue, sureness = model.catalogue, model.sureness
-
-    def describe(classifier: Classifier, signature: Known) -> tuple[str, str]:
-        return signature.workload, describe_load(classifier, signature)
-
-    runs = whole_runs(signatures)
+    catalogue, runs = model.catalogue, whole_runs(signatures)
     known = [signature for signature in signatures if signature.workload in model.classes]
     known_runs = [signature for signature in runs if signature.workload in model.classes]
     without_run = _without_run(model)
-    without_class = {name: model.without(np.array(model.training.classes_of) == name) for name in model.classes}
-    alone = [describe(without_run.get(signature.run, model), signature) for signature in known]
-    joined = [describe(without_run.get(signature.run, model), signature) for signature in known_runs]
-    foreign = [describe(without_class[signature.workload], signature) for signature in known_runs]
-    held = [signature for signature in runs if HELD_BACK in signature.workload]
-    held_back = [describe(model, signature) for signature in held]
-    judged = [
-        (pair, signature)
-        for pair, signature in (*zip(joined, known_runs, strict=True), *zip(held_back, held, strict=True))
-        if not (_class(pair[0]) in catalogue and is_cached(signature.counts))
-    ]
+    joined = [(run, describe_load(without_run.get(run.run, model), run)) for run in known_runs]
+    held_back = [(run, describe_load(model, run)) for run in runs if HELD_BACK in run.workload]
     return Report(
         workloads=model.workloads,
         others=[name for name in model.classes if name not in catalogue],
@@ -136,19 +119,16 @@ def _report(model: Classifier, signatures: Sequence[Known]) -> Report:
             for signature in known
             if signature.workload in catalogue and not signature.is_idle and is_cached(signature.counts)
         ),
-        confusion=confusion(alone),
-        confusion_of_runs=confusion(joined),
-        without_class=confusion(foreign),
-        held_back=confusion(held_back),
-        sureness=dict(sureness),
-        calibration=calibration(sureness, (pair for pair, _ in judged)),
+        confusion_of_runs=_confusion(joined),
+        held_back=_confusion(held_back),
+        sureness=dict(model.sureness),
         known_right=_share(
-            _is_right(*pair) for pair, signature in judged if _class(pair[0]) in catalogue and not signature.is_idle
+            name == _class(run)
+            for run, name in (*joined, *held_back)
+            if _class(run) in catalogue and not run.is_idle and not is_cached(run.counts)
         ),
         foreign_told=_share(
-            name in model.classes and not _is_right(ran, name)
-            for ran, name in held_back
-            if _class(ran) not in catalogue
+            name in model.classes and name != _class(run) for run, name in held_back if _class(run) not in catalogue
         ),
     )
 
@@ -161,32 +141,16 @@ def _without_run(model: Classifier) -> dict[str, Classifier]:
     return models
 
 
-def _class(ran: str) -> str:
-    return ran.partition(HELD_BACK)[0]
+def _class(run: Known) -> str:
+    return run.workload.partition(HELD_BACK)[0]
 
 
-def _is_right(ran: str, name: str) -> bool:
-    return _class(ran) == name
-
-
-def confusion(pairs: Iterable[tuple[str, str]]) -> dict[str, dict[str, int]]:
+def _confusion(pairs: Iterable[tuple[Known, str]]) -> dict[str, dict[str, int]]:
     """Count for each load that ran how often each result was given. pairs : what ran, and the result"""
     counts: dict[str, Counter[str]] = {}
-    for ran, name in pairs:
-        counts.setdefault(ran, Counter())[name] += 1
+    for run, name in pairs:
+        counts.setdefault(run.workload, Counter())[name] += 1
     return {ran: dict(sorted(counter.items())) for ran, counter in sorted(counts.items())}
-
-
-def calibration(sureness: Mapping[str, float], pairs: Iterable[tuple[str, str]]) -> list[Bin]:
-    """Compare stated sureness with the share of hits, where one workload alone was detected, without empty bins."""
-    detected = [(sureness[name], _is_right(ran, name)) for ran, name in pairs if name in sureness]
-    bins = []
-    for low, high in pairwise(_BINS):
-        inside = [(sure, right) for sure, right in detected if low < sure <= high]
-        if inside:
-            mean, right = np.mean(inside, axis=0).tolist()
-            bins.append(Bin(low, high, len(inside), mean, right))
-    return bins
 
 
 def _share(values: Iterable[bool]) -> float | None:

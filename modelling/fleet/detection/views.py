@@ -136,9 +136,7 @@ def _report_tables(report: dict[str, Any]) -> dict[str, object]:
         ],
         "tables": [
             confusion_table("About a minute", report["confusion_of_runs"], classes, words),
-            confusion_table("Ten seconds", report["confusion"], classes, words),
             confusion_table("Programs that taught nothing", report["held_back"], classes, words),
-            confusion_table("Loads whose class was left out", report["without_class"], (), words),
         ],
     }
 

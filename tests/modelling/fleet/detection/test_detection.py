@@ -11,7 +11,6 @@ from modelling.fleet.detection.classifier import LEAST_RUNS, Classifier, TooFewE
 from modelling.fleet.detection.content import IDLE, OTHERS, UNLIKE
 from modelling.fleet.detection.evaluation import (
     Known,
-    calibration,
     describe_load,
     model_of,
     sets,
@@ -196,14 +195,6 @@ def test_the_distance_is_that_to_the_second_nearest_run():
     training = Training(np.array([[0.0], [1.0], [3.0], [7.0]]), ("a",) * 4, ("1", "1", "2", "3"))
     assert distances(np.array([[0.0]]), training).tolist() == [[3.0]]
     assert distances(np.array([[0.0]]), training, ["1"]).tolist() == [[7.0]]
-
-
-def test_calibration_counts_what_was_right_in_each_bin(model):
-    stated = {"mail": 0.6, "web": 0.97}
-    pairs = [("mail", "mail"), ("none:x", "mail"), ("web:nginx", "web"), ("web", "mail or web"), ("web", UNLIKE)]
-    low, high = calibration(stated, pairs)
-    assert (low.signatures, low.mean, low.right) == (2, pytest.approx(0.6), 0.5)
-    assert (high.signatures, high.mean, high.right) == (1, pytest.approx(0.97), 1.0)
 
 
 # Loads that were once told as a workload with 94 to 96 %.
