@@ -89,8 +89,7 @@ def move_disk(request: HttpRequest, pk: int) -> HttpResponse:
     machine = get_object_or_404(
         ObservedMachine.objects.select_related("host"), pk=pk, host__in=permissions.hosts_visible_to(request.user)
     )
-    asked = {name: request.GET[name] for name in ("disk", "pool") if name in request.GET}
-    form = MoveForm(machine, request.POST if request.method == "POST" else None, initial=asked)
+    form = MoveForm(machine, request.POST if request.method == "POST" else None)
     if request.method == "POST" and form.is_valid():
         try:
             move = manual.move_disk(**form.cleaned_data, user=user_of(request))
