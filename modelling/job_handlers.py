@@ -1,6 +1,5 @@
 """Register the background jobs of modelling, which kdb.jobs.jobs runs."""
 
-from experiments.fleet import moving
 from kdb.jobs import jobs
 
 from .answer_store import snapshots, standing
@@ -8,7 +7,7 @@ from .answer_store.previews import effects, preview
 from .answer_store.subscriptions import followers
 from .claims import verdicts
 from .fleet.detection import persistence as detection
-from .fleet.moving import moves, outcomes, policies, records
+from .fleet.moving import execution, moves, outcomes, policies
 from .own_lab.changes import detection as changes
 from .prediction.validation import reports
 
@@ -77,7 +76,7 @@ def detect_workloads(run: jobs.JobRun) -> None:
     run.step(1, 1)
 
 
-jobs.handler(moves.MOVE_JOB, expects=moving.EXPECTED)(records.run_move)
-jobs.handler(moves.REMOVE_JOB, expects=moving.EXPECTED)(records.run_removal)
+jobs.handler(moves.MOVE_JOB, expects=execution.EXPECTED)(execution.run_move)
+jobs.handler(moves.REMOVE_JOB, expects=execution.EXPECTED)(execution.run_removal)
 jobs.handler(policies.PLAN_JOB)(policies.run_policy)
 jobs.handler(outcomes.JOB)(outcomes.judge_due_moves)

@@ -73,7 +73,6 @@ urlpatterns = [
     path("laboratory/detection/", detection_views.detection_model, name="detection-model"),
     path("placement/", moving_views.placement, name="placement"),
     path("placement/plans/<int:pk>/", moving_views.plan_detail, name="placement-plan"),
-    path("placement/plans/<int:pk>/commands.txt", moving_views.plan_commands, name="placement-commands"),
     path("placement/moves/<int:pk>/", moving_views.move_detail, name="placement-move"),
     path("placement/hosts/<slug:slug>/policy/", moving_views.policy, name="placement-policy"),
     path("placement/machines/<int:pk>/move/", moving_views.move_disk, name="placement-move-disk"),

@@ -82,10 +82,10 @@ FEATURES = [
         "modelling/own_lab/changes tests/modelling/own_lab/changes docs/models/change.md tests/data/changes modelling/models/changes.py"),
     Feature("placement", OPERATORS, "who has more than one storage pool",
         "modelling/fleet/placement tests/modelling/fleet/placement docs/models/placement.md docs/placement.md "
-        "modelling/management/commands/plan_placement.py tests/modelling/fleet/__init__.py modelling/fleet/__init__.py"),
+        "tests/modelling/fleet/__init__.py modelling/fleet/__init__.py"),
     Feature("detection of loads", OPERATORS, "who does not know what the machines do",
         "modelling/fleet/detection tests/modelling/fleet/detection docs/models/detection.md "
-        "experiments/management/commands/record_signature.py fixtures/signatures.csv modelling/models/detection.py"),
+        "fixtures/signatures.csv modelling/models/detection.py"),
     Feature("moving disks", OPERATORS, "who has more than one storage pool",
         "modelling/fleet/moving tests/modelling/fleet/moving modelling/management/commands/move.py "
         "modelling/models/placement.py tests/modelling/fleet"),
@@ -116,11 +116,11 @@ FEATURES = [
         "experiments/campaigns tests/experiments/campaigns docs/campaigns.md experiments/models/campaign.py "
         "experiments/models/laboratory.py experiments/models/testbed.py experiments/management/commands/run_campaign.py "
         "experiments/management/commands/register_host.py experiments/management/commands/check_host.py "
-        "experiments/management/commands/clear_host.py experiments/management/commands/host_setup.py "
+        "experiments/management/commands/clear_host.py "
         "experiments/management/commands/demo_campaign.py"),
     Feature("laboratory: what campaigns do to machines", OPERATORS, "who measures with KDB",
         "experiments/laboratory tests/experiments/laboratory tests/laboratory tests/background "
-        "experiments/management/commands/add_guest_image.py experiments/management/commands/build_filebench.py "
+        "experiments/management/commands/build_filebench.py "
         "experiments/management/commands/build_guest_image.py experiments/management/commands/install_filebench.py"),
     Feature("runner", OPERATORS, "whose hosts no server may log in to",
         "experiments/runner tests/experiments/runner docs/runner.md script/client/kdb_client/runner.py "

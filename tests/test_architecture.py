@@ -137,9 +137,7 @@ PLAIN = [
         for name in ("causes", "comparison", "content", "facts", "support", "verdicts")
     ),
     "modelling.answer_pages.content",
-    *(f"modelling.fleet.placement.{name}" for name in ("content", "expected_gain", "assignment", "planning")),
-    *(f"modelling.fleet.placement.{name}" for name in ("fleet_file", "solver_output", "words")),
-    *(f"modelling.fleet.placement.{name}" for name in ("host_evidence", "proposals")),
+    *(f"modelling.fleet.placement.{name}" for name in ("content", "expected_gain", "assignment", "planning", "words")),
     *(f"modelling.claims.{name}" for name in ("facts", "values", "evaluation", "condition_words", "hypotheses")),
     *(f"modelling.own_lab.{name}" for name in ("client_file", "content", "words")),
     *(f"modelling.own_lab.changes.{name}" for name in ("content", "presentation", "words")),

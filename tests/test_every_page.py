@@ -67,7 +67,6 @@ OTHERS = [
     "/accounts/reset/",
     "/accounts/reset/sent/",
     "/accounts/reset/MQ/gone/",
-    "/placement/plans/1/commands.txt",
     "/results-template.csv",
     "/collect.sh",
     "/kdb.py",

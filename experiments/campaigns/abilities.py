@@ -36,8 +36,7 @@ def guest_file_systems(host: Host) -> list[str]:
     """Return the file systems that the host's guests, or its attached machines, can work on."""
     slugs: list[str] = []
     if drivers.HYPERVISORS.keys() & {*host.drivers}:
-        missing = host.facts.get("guest_image", {}).get("missing", [])
-        slugs += [name for name in MAKES if f"mkfs.{name}" not in missing]
+        slugs += MAKES
     if Host.Driver.ATTACHED in host.drivers:
         for pool in _of_machines(host):
             slugs += MAKES if pool.kind == StoragePool.Kind.IMAGE else [_mounted(pool)]

@@ -39,8 +39,14 @@ from .runs.content import Curve, Figure
 HOSTS, CAMPAIGNS = "hosts", "campaigns"
 
 
+def listed(tag: str, resource: str) -> Any:
+    """Document the list and the object of a viewset."""
+    list_of, one = (extend_schema(operation_id=f"{resource}_{name}", tags=[tag]) for name in ("list", "retrieve"))
+    return extend_schema_view(list=list_of, retrieve=one)
+
+
 def perform(operation: Action, request: Request, row: Host | Campaign) -> None:
-    """Do an action with the fields that were sent. Raises PermissionDenied, FaultyRequest, Conflict."""
+    """Do an action with the fields that were sent. Raises PermissionDenied, FaultyRequest, HostError, CampaignError."""
     user = user_of(request)
     operation.check_permission(row, user)
     fields = fields_of(request, operation.body) if operation.body else {}
@@ -48,7 +54,7 @@ def perform(operation: Action, request: Request, row: Host | Campaign) -> None:
         form = operation.form(fields)
         refuse_faults(form)
         fields = form.cleaned_data
-    _or_conflict(operation.run, row, fields, user)
+    operation.run(row, fields, user)
 
 
 def add_actions(view_set: type[Any], tag: str, actions: Mapping[str, Action]) -> None:
@@ -68,9 +74,14 @@ def add_actions(view_set: type[Any], tag: str, actions: Mapping[str, Action]) ->
 
 
 class OperatorViewSet(OwnedViewSet):
-    """Views for operators, of rows that belong to hosts of theirs. host : the lookup from a row to its host"""
+    """Views for operators, of rows that belong to hosts of theirs.
+
+    host : the lookup from a row to its host
+    conflicts : errors that say why something cannot be done now, with a text to show
+    """
 
     host = "host"
+    conflicts: tuple[type[Exception], ...] = (hosts.HostError, control.CampaignError, deletion.DeletionChanged)
     lookup_field = "slug"
     lookup_value_converter = "slug"
 
@@ -78,6 +89,9 @@ class OperatorViewSet(OwnedViewSet):
         super().initial(request, *args, **kwargs)
         if not permissions.may_operate(request.user):
             raise PermissionDenied
+
+    def handle_exception(self, exc: Exception) -> Response:
+        return super().handle_exception(Conflict(str(exc)) if isinstance(exc, self.conflicts) else exc)
 
     def get_queryset(self) -> QuerySet[Any]:
         return super().get_queryset().filter(**{f"{self.host}__in": permissions.hosts_visible_to(self.request.user)})
@@ -152,12 +166,9 @@ def removal_action(tag: str, prefix: str, becomes: Any, remove: Any, words: str)
     @action(detail=True, methods=["get", "post"])
     def removal(self: Any, request: Request, slug: str) -> Response:
         row = self.to_change()
-        try:
-            outcome = becomes(row)
-            if request.method == "POST":
-                remove(row, fields_of(request, DeedSerializer).get("deed"), user=user_of(request))
-        except (hosts.HostError, control.CampaignError, deletion.DeletionChanged) as error:
-            raise Conflict(str(error)) from error
+        outcome = becomes(row)
+        if request.method == "POST":
+            remove(row, fields_of(request, DeedSerializer).get("deed"), user=user_of(request))
         return Response(shape_of(deletion.Deletion)(outcome).data)
 
     return removal
@@ -179,10 +190,7 @@ class OfHosts(OperatorViewSet):
         return host
 
 
-@extend_schema_view(
-    list=extend_schema(operation_id="hosts_list", tags=[HOSTS]),
-    retrieve=extend_schema(operation_id="hosts_retrieve", tags=[HOSTS]),
-)
+@listed(HOSTS, "hosts")
 class HostViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OfHosts):
     """Machines that campaigns run on."""
 
@@ -207,23 +215,15 @@ class HostViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OfHosts):
             data[name] = _key_of(rows, data.get(name), name)
         form = HostForm(data, user=request.user)
         refuse_faults(form)
-        any_key = permissions.may_use_any_key(request.user)
-        try:
-            host = hosts.register(
-                form.save(commit=False), form.cleaned_data["pools"], user=user_of(request), any_key=any_key
-            )
-        except hosts.HostError as error:
-            raise Conflict(str(error)) from error
+        host, pools = form.save(commit=False), form.cleaned_data["pools"]
+        hosts.register(host, pools, user=user_of(request), any_key=permissions.may_use_any_key(request.user))
         return self._shown(host, status.HTTP_201_CREATED)
 
     @extend_schema(operation_id="hosts_runner_token", tags=[HOSTS], request=None, responses={201: RunnerKeySerializer})
     @action(detail=True, methods=["post"], url_path="runner-token")
     def runner_token(self, request: Request, slug: str) -> Response:
         """Make a new token for the host's runner. An earlier one counts no more; this one is shown here only."""
-        try:
-            key = hosts.make_runner_token(self.to_change(), user=user_of(request))
-        except hosts.HostError as error:
-            raise Conflict(str(error)) from error
+        key = hosts.make_runner_token(self.to_change(), user=user_of(request))
         return Response({"key": key}, status=status.HTTP_201_CREATED)
 
     removal = removal_action(
@@ -365,10 +365,7 @@ class FiledSerializer(Fields):
     import_id = serializers.IntegerField(help_text="The import that files its figures.")
 
 
-@extend_schema_view(
-    list=extend_schema(operation_id="campaigns_list", tags=[CAMPAIGNS]),
-    retrieve=extend_schema(operation_id="campaigns_retrieve", tags=[CAMPAIGNS]),
-)
+@listed(CAMPAIGNS, "campaigns")
 class CampaignViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OperatorViewSet):
     """Matrices of benchmark runs."""
 
@@ -384,7 +381,7 @@ class CampaignViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, Operator
     def create(self, request: Request) -> Response:
         """Plan a campaign. 400 says everything that keeps the host from running it."""
         form = _campaign_form(request)
-        campaign = _or_conflict(control.create, form.instance, user=user_of(request))
+        campaign = control.create(form.instance, user=user_of(request))
         headers = {"Location": reverse("v1:campaign-detail", [campaign.slug], request=request)}
         return Response(self.get_serializer(campaign).data, status=status.HTTP_201_CREATED, headers=headers)
 
@@ -410,10 +407,10 @@ class CampaignViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, Operator
         """Plan a published case study's matrix on a host, and say what cannot be done there, and why."""
         data = fields_of(request, ReplicationFieldsSerializer)
         host, pool = _host_and_pool(request, data)
-        case_study = _or_conflict(replication.published, data.get("case_study", ""))
+        case_study = replication.published(data.get("case_study", ""))
         campaigns, outline = replication.prepare(host, case_study, pool, short=data.get("short", False))
         if is_made := not data.get("dry_run"):
-            _or_conflict(replication.create, campaigns, outline, user=user_of(request))
+            replication.create(campaigns, outline, user=user_of(request))
         return Response(shape_of(replication.Replication)(outline).data, status=201 if is_made else 200)
 
     @extend_schema(operation_id="campaigns_draft", tags=[CAMPAIGNS], request=None, responses={201: FiledSerializer})
@@ -421,7 +418,7 @@ class CampaignViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, Operator
     def draft(self, request: Request, slug: str) -> Response:
         """File what is done as a draft case study."""
         campaign = self.to_change()
-        draft, batch = _or_conflict(drafts.create_draft, campaign, user=user_of(request))
+        draft, batch = drafts.create_draft(campaign, user=user_of(request))
         return Response({"case_study": draft.slug, "import_id": batch.pk}, status=status.HTTP_201_CREATED)
 
     removal = removal_action(
@@ -459,7 +456,7 @@ class CampaignViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, Operator
         """Do one run again; what it measured counts until the new is done. One that waits goes on, where the campaign
         was paused."""
         run = self._run(position)
-        _or_conflict(control.retry, run.campaign, run)
+        control.retry(run.campaign, run)
         return self._shown(run.campaign)
 
     @extend_schema(operation_id="campaigns_retry_cell", tags=[CAMPAIGNS], request=None, responses=CampaignSerializer)
@@ -467,7 +464,7 @@ class CampaignViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, Operator
     def retry_cell(self, request: Request, slug: str, position: int) -> Response:
         """Do all repetitions of this run's cell again; what they measured counts until the new are done."""
         run = self._run(position)
-        _or_conflict(control.retry_cell, run.campaign, run)
+        control.retry_cell(run.campaign, run)
         return self._shown(run.campaign)
 
     def _run(self, position: int) -> CampaignRun:
@@ -554,10 +551,3 @@ def _key_of(queryset: QuerySet[Any], slug: Any, field: str) -> int | None:
 
 def _slugs(queryset: QuerySet[Any]) -> list[str]:
     return list(queryset.order_by("slug").values_list("slug", flat=True)[:100])
-
-
-def _or_conflict(step: Any, *args: Any, **kwargs: Any) -> Any:
-    try:
-        return step(*args, **kwargs)
-    except (hosts.HostError, control.CampaignError) as error:
-        raise Conflict(str(error)) from error

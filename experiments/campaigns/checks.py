@@ -17,11 +17,7 @@ from .abilities import MAKES
 
 MAX_RUNS = 10_000
 Say = Callable[[str, str], None]  # of a field, a sentence
-_INTO_IMAGE = {
-    name: f"{host_checks.PROGRAM_SOURCES[name]}; put it into the disk, and add_guest_image again"
-    for name in host_checks.NEEDED_INSIDE
-}
-_INTO_IMAGE["filebench"] = "manage.py build_filebench, and build_guest_image or add_guest_image with --filebench"
+_INTO_IMAGE = {"filebench": "manage.py build_filebench, and build_guest_image with --filebench"}
 SPARE_RAM_MIB = 512  # of a host, beside its guests
 _PROGRAMS = {"libvirt": ("losetup", "virsh"), "xen": ("losetup", "qemu-img")}  # that drivers cannot do without
 
@@ -192,18 +188,11 @@ def _check_machines(campaign: Campaign, facts: HostFacts, say: Say) -> None:
 
 
 def _check_image(campaign: Campaign, image: ImageFacts, say: Say) -> None:
-    """Say what runs ask for and a guest lacks; `missing` is known of an image that was brought."""
-    where, missing = f"the guest image of {campaign.host}", image.get("missing", [])
+    """Say what runs ask for and a guest lacks."""
     version = image["filebench"] if campaign.engine == "filebench" else image["packages"]["fio"]
-    _check_engine(campaign, where, version, say, _INTO_IMAGE)
+    _check_engine(campaign, f"the guest image of {campaign.host}", version, say, _INTO_IMAGE)
     if unmade := [name for name in campaign.guest_file_systems if name not in MAKES]:
         say("guest_file_systems", f"{', '.join(unmade)}: the guest image makes {', '.join(MAKES)}.")
-    for program in missing:
-        file_system = program.removeprefix("mkfs.")
-        if file_system in campaign.guest_file_systems:
-            say("guest_file_systems", _lacks(where, program, _INTO_IMAGE))
-        elif program not in ("fio", "filebench") and file_system not in MAKES:
-            say("host", _lacks(where, program, _INTO_IMAGE))
 
 
 def _check_volume(campaign: Campaign, name: str, facts: HostFacts, say: Say) -> None:

@@ -4,12 +4,10 @@ import json
 import logging
 import re
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import cast
 
 from django.utils.timezone import now
 
-from experiments.laboratory.images import brought_image, guest_image
 from experiments.laboratory.targets import disks, drivers, hypervisors, proxmox, xen
 from experiments.laboratory.transport import health, proxmox_api, remote, ssh
 from experiments.laboratory.transport.facts import HostFacts, ImageFacts
@@ -26,10 +24,8 @@ logger = logging.getLogger(__name__)
 
 PROBE_SECONDS = 30  # a guest under hardware virtualisation is up within five
 PROBE_MIB = 64  # of its disk
-FACTS_SECONDS = 5  # to log in and to tell
 DIGEST_SECONDS = 300  # of a guest image
 RAW_MIB = 1024
-RAW_SECONDS = 20  # ten for each direction, at most (remote.sh)
 _BY_FACT = {"pve": "proxmox", "xen": "xen"}  # what its own programs tell
 _HYPERVISORS = {"kvm": "kvm", "qemu": "qemu-tcg", "xen": "xen"}
 # Where to get what a host may lack: Debian's package, or the source.
@@ -46,38 +42,10 @@ PROGRAM_SOURCES = {
     "mkfs.btrfs": "package btrfs-progs",
     "fio": "package fio",
     "qemu-img": "package qemu-utils",
-    "lvm": "package lvm2, for campaigns on LVM volumes only: host_setup does not install it",
+    "lvm": "package lvm2, for campaigns on LVM volumes only",
     "virsh": "package libvirt-clients (and libvirt-daemon-system for the daemon)",
     "filebench": "manage.py build_filebench and install_filebench: Debian has no package",
 }
-# The programs among these that a guest is asked for.
-NEEDED_INSIDE = ("setsid", "timeout", "findmnt", "mkfs.ext4", "mkfs.xfs", "mkfs.btrfs", "fio", "filebench")
-
-
-@dataclass(frozen=True)
-class CheckEstimate:
-    """The time and room that a check takes, about: seconds in all, and MiB that are written and removed again, in one
-    pool at a time.
-
-    guest_seconds : of these, at most, for a virtual machine that is started to see whether one comes up
-    """
-
-    seconds: int
-    pool_mib: int
-    guest_seconds: int = 0
-
-
-def check_estimate(host: Host, pools: int, *, with_limits: bool = False) -> CheckEstimate:
-    """Return what a check takes. pools : their number"""
-    starts_guest = bool(host.guest_image and hosts.maker_of(host) and pools)
-    guest_seconds = PROBE_SECONDS + hypervisors.BOOT_SECONDS if starts_guest else 0  # hardware first, then software
-    if host.facts.get("guest_image", {}).get("disk"):
-        guest_seconds *= hypervisors.WHOLE_SYSTEM
-    return CheckEstimate(
-        seconds=FACTS_SECONDS + guest_seconds + (pools * RAW_SECONDS if with_limits else 0),
-        pool_mib=max(PROBE_MIB if starts_guest else 0, RAW_MIB if with_limits and pools else 0),
-        guest_seconds=guest_seconds,
-    )
 
 
 def contact(run: jobs.JobRun, host_id: int) -> None:
@@ -149,10 +117,9 @@ def _facts(machine: ssh.Connection, host: Host, run: jobs.JobRun, with_limits: b
     if host.guest_image and (maker := hosts.maker_of(host)):
         facts["guest_image"] = _image(machine, host.guest_image)
         if maker == Host.Driver.LIBVIRT and "virsh" in missing_programs(facts):
-            pass  # no guest can be tried yet; what is missing is told, and host_setup brings it
+            pass  # no guest can be tried yet; what is missing is told
         elif is_free and pools:
-            facts["accelerator"], inside = _try_guest(maker, machine, host, pools[0], facts, run)
-            facts["guest_image"] |= inside
+            facts["accelerator"] = _try_guest(maker, machine, host, pools[0], facts, run)
         else:
             facts |= _tried_before(host, facts["guest_image"])
     facts["limits"] = _limits(machine, pools, run) if with_limits and is_free else host.facts.get("limits", {})
@@ -186,9 +153,9 @@ def _image(machine: ssh.Connection, folder: str) -> ImageFacts:
         image: ImageFacts = json.loads(remote.call(machine, "image", folder))
         expected = dict(image["sha256"])
     except (ValueError, TypeError, KeyError) as error:
-        raise HostError(f"{folder}/image.json is not what build_guest_image or add_guest_image wrote.") from error
-    if image.get("disk", "disk.raw") not in [f"disk.{kind}" for kind in brought_image.FORMATS]:
-        raise HostError(f"{folder}/image.json names the disk {image['disk']!r}, and no add_guest_image did.")
+        raise HostError(f"{folder}/image.json is not what build_guest_image wrote.") from error
+    if "root.squashfs" not in expected:
+        raise HostError(f"{folder} is no image of build_guest_image, from which guests start.")
     digests = dict(remote.facts(remote.call(machine, "digests", folder, *expected, timeout=DIGEST_SECONDS)))
     if changed := [f"{folder}/{name}" for name in expected if digests.get(name) != expected[name]]:
         raise HostError(f"{', '.join(changed)}: not what was made. Copy the folder again, or make it anew.")
@@ -203,40 +170,17 @@ def _tried_before(host: Host, image: ImageFacts) -> HostFacts:
     return {"accelerator": host.facts.get("accelerator", ""), "guest_image": old or image}
 
 
-def _inside(guest: ssh.Connection) -> ImageFacts:
-    """Return what a guest of a brought image has, in the words of image.json; `missing` are programs that runs need."""
-    facts = facts_of(remote.call(guest, "facts"))
-    pairs = remote.facts(remote.call(guest, "modules", *guest_image.DISK_MODULES.values()))
-    modules = {value for _, value in pairs}
-    lacking = missing_programs(facts)
-    return {
-        "kernel": facts["kernel"],
-        "distribution": facts["distribution"],
-        "distribution_id": facts["distribution_id"],
-        "distribution_version": facts["distribution_version"],
-        "disk_buses": [bus for bus, module in guest_image.DISK_MODULES.items() if module in modules],
-        "packages": {"fio": facts.get("fio", "")},
-        "filebench": facts.get("filebench", ""),
-        "missing": [program for program in NEEDED_INSIDE if program in lacking],
-    }
-
-
-def _try_guest(
-    maker: str, machine: ssh.Connection, host: Host, pool: str, facts: HostFacts, run: jobs.JobRun
-) -> tuple[str, ImageFacts]:
+def _try_guest(maker: str, machine: ssh.Connection, host: Host, pool: str, facts: HostFacts, run: jobs.JobRun) -> str:
     """Return "kvm" where a guest comes up under it, else "qemu": /dev/kvm may open and guests hang all the same.
 
-    "xen" where one comes up under Xen. With what is found inside, where the image was brought.
+    "xen" where one comes up under Xen.
     """
-    disk = facts["guest_image"].get("disk", "")
     hypervisor = drivers.HYPERVISORS[maker]
     types = facts.get("domain_types", "").split()
     place, options = "fs", disks.Options()
     if maker == Host.Driver.XEN:
         if "xen" not in facts:
             raise HostError(f"{host} is no control domain of Xen: xl info says nothing there.")
-        if disk:
-            raise HostError("Under Xen guests start from an image of build_guest_image, not from one that was brought.")
         types, options = ["xen"], xen.USUAL
     if maker == Host.Driver.PROXMOX:
         types = ["kvm", "qemu"]
@@ -255,25 +199,15 @@ def _try_guest(
                 image_folder=host.guest_image,
                 disk=hypervisor.make_disk(area, place, file_system, 1, PROBE_MIB, options),
                 console=f"{area.pool}/.kdb/console1",
-                ram_mib=1024 if disk else 512,
+                ram_mib=512,
                 vcpus=1,
                 accelerator=accelerator,
-                root=hypervisors.root_disk(area, host.guest_image, disk, 1),
                 options=options,
             )
             seconds = PROBE_SECONDS if accelerator == "kvm" else hypervisors.BOOT_SECONDS
             hypervisor.start(area, guest)
             hypervisors.wait_ready(hypervisor, area, guest, seconds=seconds, keep=run.renew)
-            if not disk:
-                return accelerator, {}
-            key = facts["guest_image"]["host_key"]
-            try:
-                with drivers.log_in(hypervisor, machine, guest.name, key, run.renew) as inside:
-                    return accelerator, _inside(inside)
-            except ssh.SshError as error:
-                raise HostError(
-                    f"The image that was brought starts on {host}, and nobody can log in: {error}"
-                ) from error
+            return accelerator
         except (hypervisors.GuestGone, hypervisors.GuestNotUp, remote.Refused) as error:
             logger.warning("no guests under %s host=%s reason=%r", accelerator, host.slug, str(error))
             last = str(error)
@@ -287,8 +221,7 @@ def _try_guest(
                 last = (
                     f"{host.login} may not ask libvirt: log in as root, or by a login that may sudo without a password"
                 )
-    of = " from the image that was brought" if disk else ""
-    raise HostError(f"No virtual machine comes up on {host}{of}: {last}")
+    raise HostError(f"No virtual machine comes up on {host}: {last}")
 
 
 def _limits(machine: ssh.Connection, pools: list[str], run: jobs.JobRun) -> dict[str, dict[str, float]]:

@@ -16,7 +16,7 @@ from experiments.runner import queue
 from kdb.disk_path import SETTINGS
 from kdb.models import Job
 
-from . import checks, host_checks, hosts, plans, statements
+from . import checks, hosts, plans, statements
 from . import control as campaigns
 from .flagged import flagged_cells
 from .forms import OperatorsForm
@@ -51,8 +51,6 @@ class HostPage:
     diagnosis: Diagnosis | None
     scripts: list[str]  # for hypervisors that no worker asks
     untried: list[str]  # of its drivers: on no real host
-    check: host_checks.CheckEstimate
-    check_with_limits: host_checks.CheckEstimate
     group: OperatorsForm  # beside its owner
     trail: list[HostAuditEntry]  # the latest first
 
@@ -91,8 +89,6 @@ def host_page(host: Host) -> HostPage:
         diagnosis=diagnose(failure, host) if failure else None,
         scripts=list(statements.SCRIPTS) if Host.Driver.ATTACHED in host.drivers else [],
         untried=[driver for driver in host.drivers if checks.is_untried(driver)],
-        check=host_checks.check_estimate(host, len(pools)),
-        check_with_limits=host_checks.check_estimate(host, len(pools), with_limits=True),
         group=OperatorsForm(initial={"operators": " ".join(sorted(map(str, host.operators.all())))}),
         trail=list(host.audit_entries.select_related("actor").order_by("-pk")[:20]),
     )
@@ -121,8 +117,7 @@ def _facts(host: Host) -> list[tuple[str, str]]:
         ("Guests run by", _ACCELERATORS.get(facts.get("accelerator", ""), "")),
     ]
     if (image := facts.get("guest_image")) and "kernel" in image:
-        lacking = f"; without {', '.join(image['missing'])}" if image.get("missing") else ""
-        lines.append(("Guest image", f"{image['distribution']}, kernel {image['kernel']}{lacking}"))
+        lines.append(("Guest image", f"{image['distribution']}, kernel {image['kernel']}"))
     return [(label, text) for label, text in [*lines, *health.in_words(facts.get("health", {}))] if text]
 
 

@@ -21,20 +21,6 @@ _TRY = "On the worker's machine, try ssh -p {port} {login}@{address} true"
 
 # Pattern, cause, next step; {address}, {port}, {login}, {key} and {queue} are the host's.
 _TABLE = (
-    # These two tell what a guest said, in whatever words.
-    (
-        r"No virtual machine comes up on .* from the image that was brought",
-        "A disk that was brought by add_guest_image did not start, or its cloud-init did not come to its end.",
-        "Start it with QEMU by hand, with seed.iso beside it, and look at its screen. It must start by BIOS, from a "
-        "disk of virtio, and hold cloud-init (with the source NoCloud), systemd, and an SSH server that lets root in "
-        "by key; the last lines of its serial console stand above.",
-    ),
-    (
-        r"The image that was brought starts on .*, and nobody can log in",
-        "Its cloud-init did not put KDB's keys where its SSH server looks, or it was made for another worker's key.",
-        "Give add_guest_image the public key that belongs to this host's private one, and see that the image's "
-        "sshd_config lets root in by key (PermitRootLogin prohibit-password).",
-    ),
     (
         r"cannot be reached\.",
         "There is no connection to {address}: the worker's name server does not know the name, the machine is off, "
@@ -97,19 +83,9 @@ _TABLE = (
         "the token has. A token with privilege separation needs an ACL of its own.",
     ),
     (
-        r"is asked by the API of Proxmox VE, and runs no command",
-        "The node is reached by the API for observation alone.",
-        "Do this by ssh: take the mark off in the host's record, and give it a login.",
-    ),
-    (
         r"has no key .* in its folder",
         "The private key {key} is not on the worker's machine.",
         "Copy it into the folder that KEYS_DIR names there, with chmod 600, or name another one here.",
-    ),
-    (
-        r"may be read by others",
-        "OpenSSH does not use a private key that others may read.",
-        "On the worker's machine, chmod 600 for the file {key} in the folder that KEYS_DIR names.",
     ),
     (
         r"sudo: .*(?:password|terminal|not in the sudoers|not allowed)",
@@ -148,11 +124,6 @@ _TABLE = (
         "Let the shell's start files of {login} print nothing where nobody types (in bash: return early unless $PS1).",
     ),
     (
-        r"has no OpenSSH client",
-        "The worker's machine cannot speak SSH.",
-        "Install OpenSSH there (on Debian: apt-get install openssh-client), and try again.",
-    ),
-    (
         r"is there and is not KDB's|is not a folder of this machine|belongs to the system|through a symbolic link",
         "A storage pool is not what it was said to be.",
         "Make the folder, or correct the path: an absolute path to a folder of its own, without symbolic links.",
@@ -161,11 +132,6 @@ _TABLE = (
         r"(?:qm|pvesh|uname|findmnt): not found|unable to find '(?:qm|pvesh)'",
         "The machine is no host of Proxmox VE, or its programs are not where they belong.",
         "Take the driver proxmox and the storages out of its record, or install what is missing (pveversion tells).",
-    ),
-    (
-        r"storage '.*' does not exist|Proxmox VE has no storage",
-        "Proxmox VE has no storage of this name on the machine.",
-        "Look at pvesm status there, and correct the pools in the host's record.",
     ),
     (
         r"unable to create VM|is that of somebody's virtual machine",
@@ -211,11 +177,6 @@ _TABLE = (
         "answer). Then the campaign goes on by itself.",
     ),
     (
-        r"no space: |No space left",
-        "The storage pool is full.",
-        "Make room in it, and the campaign goes on by itself; or plan smaller disks.",
-    ),
-    (
         r"the database could not be used",
         "KDB's own database was locked or away for minutes; no run was lost by it.",
         "See what held it (on SQLite a long import or another server on the same file), and let the campaign go on.",
@@ -223,8 +184,8 @@ _TABLE = (
     (
         r"image.json is not there|not what was made|is not what build_guest_image",
         "The folder of the guest image is not, or not wholly, what was made.",
-        "Copy the folder that build_guest_image or add_guest_image made to the machine again, with all its files, and "
-        "see that the host's record names it.",
+        "Copy the folder that build_guest_image made to the machine again, with all its files, and see that the host's "
+        "record names it.",
     ),
     (
         r"No virtual machine comes up",

@@ -15,31 +15,22 @@ from .drivers import listing_driver
 MIN_SECONDS, MAX_SECONDS = 5, 60  # s between two looks
 
 
-def turn_on(host: Host, *, user: User, every: int = 10, samples_offsets: bool = False) -> None:
+def turn_on(host: Host, *, user: User, every: int = 10) -> None:
     """Watch the disks of its virtual machines from now on; safe to call again.
 
     every : s between two looks, MIN_SECONDS to MAX_SECONDS
-    samples_offsets : sample once a minute where requests of its block devices begin
     Raises hosts.HostError where the host cannot be watched.
     """
     listing_driver(host)
     if not MIN_SECONDS <= every <= MAX_SECONDS:
         raise hosts.HostError(f"Between two looks there are {MIN_SECONDS} to {MAX_SECONDS} s, not {every}.")
-    if samples_offsets and host.is_by_api:
-        raise hosts.HostError("By its API no requests are sampled: that needs a login, as root.")
     hosts.address(host)
     with transaction.atomic():
         locked = hosts.locked(host.pk)
-        before = (locked.is_observed, locked.observed_every, locked.samples_offsets)
-        Host.objects.filter(pk=host.pk).update(
-            is_observed=True,
-            observed_every=every,
-            samples_offsets=samples_offsets,
-            observation_error="",
-            offsets_error="",
-        )
-        if before != (True, every, samples_offsets):
-            note(host, user, "observation on", f"every {every} s{', with samples' if samples_offsets else ''}")
+        before = (locked.is_observed, locked.observed_every)
+        Host.objects.filter(pk=host.pk).update(is_observed=True, observed_every=every, observation_error="")
+        if before != (True, every):
+            note(host, user, "observation on", f"every {every} s")
         watching.enqueue_watch(host)
 
 

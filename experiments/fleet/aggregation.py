@@ -5,9 +5,7 @@ from dataclasses import astuple, dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from experiments.laboratory.transport import offsets
 from experiments.laboratory.transport.counters import Counts, since, total
-from experiments.laboratory.transport.offsets import Offsets
 
 LONGEST_GAP = timedelta(minutes=5)  # between two looks, up to which the work between them is taken as even
 MINUTE = timedelta(minutes=1)
@@ -15,15 +13,11 @@ MINUTE = timedelta(minutes=1)
 
 @dataclass(frozen=True)
 class DiskActivity:
-    """The work of a disk in a part of a minute. seconds : watched; busy_seconds : of these, those with requests
-
-    offsets : of sampled requests; None: no sample
-    """
+    """The work of a disk in a part of a minute. seconds : watched; busy_seconds : of these, those with requests"""
 
     seconds: float
     busy_seconds: float
     counts: Counts
-    offsets: Offsets | None = None
 
 
 def by_minute(looks: Iterable[tuple[datetime, Counts | None]]) -> dict[datetime, DiskActivity]:
@@ -52,7 +46,6 @@ def merge_activities(parts: Iterable[DiskActivity]) -> DiskActivity:
         sum(part.seconds for part in parts),
         sum(part.busy_seconds for part in parts),
         total(part.counts for part in parts),
-        offsets.joined(part.offsets for part in parts),
     )
 
 

@@ -5,16 +5,14 @@ from datetime import timedelta
 from typing import Any, TypeVar
 
 from django.utils.timezone import now
-from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_view
+from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import mixins, serializers
 from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from experiments.campaigns import hosts
-from experiments.campaigns.api import OfHosts, OperatorViewSet, removal_action
+from experiments.campaigns.api import OfHosts, OperatorViewSet, listed, removal_action
 from experiments.campaigns.deletion import forget_observed, observation_deletion
-from experiments.case_studies.api import Conflict
 from experiments.laboratory.transport.counters import NAMES
 from experiments.models import Host, ObservedDisk, ObservedMachine, ObservedPool
 from experiments.records.api.serializers import ReadSerializer, Slug
@@ -37,20 +35,12 @@ def documented(operation: str, **options: Any) -> Callable[[Handler], Handler]:
     return extend_schema(operation_id=operation, tags=[TAG], **options)
 
 
-def listed(resource: str) -> Any:
-    """Document the list and the object of a viewset."""
-    return extend_schema_view(list=documented(f"{resource}_list"), retrieve=documented(f"{resource}_retrieve"))
-
-
 class ObservedHostSerializer(ReadSerializer):
     """A host, and whether the disks of its virtual machines are watched."""
 
     class Meta:
         model = Host
-        fields = (
-            *("slug", "is_observed", "observed_every", "samples_offsets", "observed_at", "observation_error"),
-            "offsets_error",
-        )
+        fields = ("slug", "is_observed", "observed_every", "observed_at", "observation_error")
 
 
 class ObserveSerializer(FormFields):
@@ -58,10 +48,7 @@ class ObserveSerializer(FormFields):
 
     form = ObserveForm
     fills_in = True
-    about = {
-        "every": "s between two looks; 10 unless said.",
-        "samples_offsets": "Sample each minute where requests of block devices begin; needs root there.",
-    }
+    about = {"every": "s between two looks; 10 unless said."}
 
 
 class ObservedPoolSerializer(ReadSerializer):
@@ -165,7 +152,7 @@ class _ChangeableViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, Opera
         return Response(self.get_serializer(self.get_object()).data)
 
 
-@listed("observed_hosts")
+@listed(TAG, "observed_hosts")
 class ObservedHostViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OfHosts):
     """Hosts, and whether the disks of their virtual machines are watched."""
 
@@ -177,13 +164,9 @@ class ObservedHostViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OfHo
     def turn_on(self, request: Request, slug: str) -> Response:
         """Watch its virtual machines from now on."""
         host = self.get_object()
-        before = {"every": host.observed_every, "samples_offsets": host.samples_offsets}
-        form = ObserveForm({**before, **fields_of(request, ObserveSerializer)})
+        form = ObserveForm({"every": host.observed_every, **fields_of(request, ObserveSerializer)})
         refuse_faults(form)
-        try:
-            actions.turn_on(host, user=user_of(request), **form.cleaned_data)
-        except hosts.HostError as error:
-            raise Conflict(str(error)) from error
+        actions.turn_on(host, user=user_of(request), **form.cleaned_data)
         return Response(self.get_serializer(self.get_object()).data)
 
     @documented("observed_hosts_turn_off", request=None, responses=ObservedHostSerializer)
@@ -199,7 +182,7 @@ class ObservedHostViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OfHo
     )
 
 
-@listed("observed_pools")
+@listed(TAG, "observed_pools")
 class ObservedPoolViewSet(_ChangeableViewSet):
     """Places where images of observed machines lie or could lie."""
 
@@ -213,7 +196,7 @@ class ObservedPoolViewSet(_ChangeableViewSet):
         return self.change(request)
 
 
-@listed("observed_machines")
+@listed(TAG, "observed_machines")
 class ObservedMachineViewSet(_ChangeableViewSet):
     """Virtual machines of observed hosts."""
 

@@ -18,9 +18,6 @@ class ObserveForm(forms.Form):
     every = forms.IntegerField(
         min_value=MIN_SECONDS, max_value=MAX_SECONDS, initial=10, label="Seconds between two looks", required=True
     )
-    samples_offsets = forms.BooleanField(
-        required=False, label="Sample each minute where requests of block devices begin (as root)"
-    )
 
 
 class MachineForm(ModelForm[ObservedMachine]):

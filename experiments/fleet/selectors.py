@@ -10,7 +10,6 @@ from uuid import UUID
 from django.db.models import Q, QuerySet
 from django.utils.timezone import now
 
-from experiments.laboratory.transport import offsets
 from experiments.laboratory.transport.counters import total
 from experiments.models import DiskStatistics, ObservedDisk, ObservedMachine, ObservedPool
 from kdb.host_storage import host_storage_key
@@ -149,6 +148,5 @@ def activity_of_machines(chosen: QuerySet[DiskStatistics]) -> Iterator[tuple[int
                 max(disk.seconds for disk in disks),
                 max(disk.busy_seconds for disk in disks),
                 total(disk.counts for disk in disks),
-                offsets.joined(disk.offsets for disk in disks),
             ),
         )

@@ -8,7 +8,6 @@ from typing import Any
 from django.db.models import QuerySet, Sum
 
 from experiments.laboratory.transport.counters import NAMES, Counts
-from experiments.laboratory.transport.offsets import Offsets
 from experiments.models import DiskStatistics
 
 from .aggregation import DiskActivity
@@ -25,7 +24,6 @@ def row(disk_id: int, span: str, starts_at: datetime, activity: DiskActivity) ->
         seconds=activity.seconds,
         busy_seconds=min(activity.busy_seconds, activity.seconds),
         **asdict(activity.counts),
-        offsets=asdict(activity.offsets) if activity.offsets is not None else None,
     )
 
 
@@ -35,18 +33,17 @@ def save(rows: list[DiskStatistics]) -> None:
         rows,
         update_conflicts=True,
         unique_fields=["disk", "span", "starts_at"],
-        update_fields=[*COUNTED, "offsets"],
+        update_fields=COUNTED,
         batch_size=1000,
     )
 
 
 def activity_of(row: DiskStatistics) -> DiskActivity:
-    counts = Counts(**{name: getattr(row, name) for name in NAMES})
-    return DiskActivity(row.seconds, row.busy_seconds, counts, None if row.offsets is None else Offsets(**row.offsets))
+    return DiskActivity(row.seconds, row.busy_seconds, Counts(**{name: getattr(row, name) for name in NAMES}))
 
 
 def sum_by(rows: QuerySet[DiskStatistics], *by: str) -> list[tuple[Mapping[str, Any], DiskActivity]]:
-    """Return the sums of rows grouped by fields, without offsets, which only minutes have."""
+    """Return the sums of rows grouped by fields."""
     sums: Any = rows.values(*by).annotate(**{f"sum_{name}": Sum(name) for name in COUNTED}).order_by()
     return [
         (row, DiskActivity(seconds, busy_seconds, Counts(*counts)))

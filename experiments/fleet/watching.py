@@ -7,11 +7,10 @@ stored one is ignored.
 """
 
 import logging
-import re
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from datetime import datetime, timedelta
 from functools import partial
 
@@ -20,9 +19,8 @@ from django.db.models import Max, Q
 from django.utils.timezone import now
 
 from experiments.campaigns import hosts
-from experiments.laboratory.transport import offsets, remote, ssh
+from experiments.laboratory.transport import remote, ssh
 from experiments.laboratory.transport.counters import Counts
-from experiments.laboratory.transport.offsets import Offsets
 from experiments.models import DiskStatistics, Host, ObservedDisk, ObservedMachine, ObservedPool
 from kdb.jobs import jobs
 from kdb.models import Job
@@ -40,7 +38,6 @@ SECONDS = 60  # length of one job
 LIST_EVERY = timedelta(minutes=10)
 LIST_NEW_SECONDS = 60  # at least between two lists, where the counters show an unknown machine
 RETRY_AFTER = timedelta(minutes=1)  # after a look that failed
-MAX_SAMPLED = 100  # disks in one filter of the kernel
 MAX_GUESTS_ASKED = 20  # whose file systems are looked for after one list
 _KEEP_JOBS = timedelta(days=1)
 
@@ -48,10 +45,7 @@ SECONDS_A_MACHINE = 0.6  # of the interval between looks: a look costs 2.5 ms of
 LONGEST_SECONDS = 60.0  # most that the number of machines makes of the interval
 
 Look = tuple[datetime, dict[str, dict[str, Counts]]]  # time; counters by runs_as and disk
-Sample = tuple[datetime, dict[str, Offsets]]  # by the disk's path
 Source = ObservedMachine.GuestSource
-# Paths below /dev and volumes of Proxmox VE, but not its image files, whose names end in a format (".qcow2").
-_MAY_BE_DEVICE = re.compile(r"/dev/[\w./+-]{1,500}|[\w.-]{1,100}:([\w-]{1,100}/)?[\w-]{1,200}", re.ASCII)
 
 
 def interval(every: float, machines: int, shortest: float = 0.0) -> float:
@@ -98,7 +92,6 @@ class _Watch:
         self.host, self.machine, self.guard = host, machine, guard
         self.driver = listing_driver(host)(machine)
         self.looks: list[Look] = []
-        self.sample: Sample | None = None
         self.listed = 0.0  # time.monotonic() of the last list in this job
 
     def run_for(self, seconds: float) -> None:
@@ -113,14 +106,12 @@ class _Watch:
             time.sleep(min(max(rest, 0), every))
         try:
             self.look()
-            if self.host.samples_offsets:
-                self.take_sample()
             while (left := end - time.monotonic()) > 0:
                 time.sleep(min(every, left))
                 self.look()
         finally:
             if self.looks:
-                save_looks(self.host, self.looks, self.guard, self.sample)
+                save_looks(self.host, self.looks, self.guard)
 
     def look(self) -> None:
         before = now()
@@ -131,21 +122,6 @@ class _Watch:
         if is_due and not counts.keys() <= set(known):
             self.list_all()
         self.looks.append((at, counts))
-
-    def take_sample(self) -> None:
-        """Sample once where requests begin, of those disks that are block devices of the host."""
-        running = ObservedDisk.objects.filter(machine__host=self.host, machine__is_running=True)
-        paths = [
-            path for path in running.values_list("path", flat=True).order_by("pk") if _MAY_BE_DEVICE.fullmatch(path)
-        ]
-        at, why_not = now(), ""
-        try:
-            text = remote.call(self.machine, "requests", offsets.SECONDS, *paths[:MAX_SAMPLED]) if paths else ""
-            requests = offsets.read(text)
-            self.sample = at, {path: offsets.of_requests(queued) for path, queued in requests.items() if queued}
-        except remote.Refused as error:
-            why_not = str(error)[:2000]
-        Host.objects.filter(pk=self.host.pk).update(offsets_error=why_not)
 
     def list_all(self) -> None:
         self.listed = time.monotonic()
@@ -232,24 +208,19 @@ def save_listing(host: Host, listing: Listing, guard: Callable[[], object] = lam
 
 
 @transaction.atomic
-def save_looks(
-    host: Host, looks: list[Look], guard: Callable[[], object] = lambda: None, sample: Sample | None = None
-) -> None:
-    """Add looks and a sample to the sums by minute, in a constant number of statements.
+def save_looks(host: Host, looks: list[Look], guard: Callable[[], object] = lambda: None) -> None:
+    """Add looks to the sums by minute, in a constant number of statements.
 
     looks : in order; those not later than the stored look are ignored
     """
     guard()
     hosts.locked(host.pk)
     disks = list(ObservedDisk.objects.filter(machine__host=host).select_related("machine"))
-    sampled_in, sampled = (sample[0].replace(second=0, microsecond=0), sample[1]) if sample else (None, {})
     sums: dict[tuple[int, datetime], DiskActivity] = {}
     for disk in disks:
         seen = _looks_of(disk, looks)
         for minute, watched in by_minute(seen).items():
-            sums[disk.pk, minute] = (
-                replace(watched, offsets=sampled.get(disk.path)) if minute == sampled_in else watched
-            )
+            sums[disk.pk, minute] = watched
         disk.counted_at, last = seen[-1]
         disk.counts = None if last is None else asdict(last)
     _add_to_minutes(sums)

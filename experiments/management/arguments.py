@@ -1,7 +1,6 @@
 """Options that several commands share, and look-ups of the rows that arguments name."""
 
 from argparse import ArgumentParser
-from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 from django.contrib.auth.models import User
@@ -9,7 +8,6 @@ from django.core.management import CommandError
 
 from experiments.campaigns import hosts
 from experiments.campaigns.troubleshooting import with_diagnosis
-from experiments.laboratory.transport.recording import recorded
 from experiments.models import Host
 
 
@@ -23,25 +21,6 @@ def add_authorized_key(parser: ArgumentParser) -> None:
         metavar="FILE",
         help="Public key of the worker that will log in; may be given several times.",
     )
-
-
-def add_record(parser: ArgumentParser) -> None:
-    """Add the option for `recording`."""
-    parser.add_argument(
-        "--record",
-        type=Path,
-        metavar="FILE",
-        help="Write every command and answer of this process to a new file, without addresses and secrets.",
-    )
-
-
-def recording(file: Path | None) -> AbstractContextManager[None]:
-    """Return a context that records commands and answers to a new file, if one is named. Raises CommandError."""
-    if file is None:
-        return nullcontext()
-    if file.exists():
-        raise CommandError(f"{file} is there already.")
-    return recorded(file)
 
 
 def find_host(slug: str) -> Host:

@@ -6,7 +6,6 @@ from typing import Any
 
 from django.db import transaction
 
-from experiments.laboratory.transport import offsets
 from experiments.laboratory.transport.counters import NAMES
 from experiments.models import FileSystem, Signature
 
@@ -15,8 +14,7 @@ from .files import Entry, read_csv
 _TEXTS = ("workload", "source", "guest_fs")
 _WHOLE = ("machine", *(name for name in NAMES if not name.endswith("seconds")))
 _SECONDS = ("starts_after", "seconds", *(name for name in NAMES if name.endswith("seconds")))
-COLUMNS = (*_TEXTS, *_WHOLE, *_SECONDS, *offsets.NAMES)
-_FIELDS = (*_TEXTS, *_WHOLE, *_SECONDS, "offsets")
+COLUMNS = (*_TEXTS, *_WHOLE, *_SECONDS)
 
 
 def load(path: Path) -> int:
@@ -38,18 +36,17 @@ def load(path: Path) -> int:
 
 
 def read(path: Path) -> list[dict[str, Any]]:
-    """Return the file's rows; `offsets` is None where nothing was sampled. Raises EvidenceError."""
+    """Return the file's rows. Raises EvidenceError."""
     return [_row(entry) for entry in read_csv(path, COLUMNS)]
 
 
 def _fields(row: Signature) -> dict[str, Any]:
     guest_fs = row.guest_fs.slug if row.guest_fs else ""
-    return {name: guest_fs if name == "guest_fs" else getattr(row, name) for name in _FIELDS}
+    return {name: guest_fs if name == "guest_fs" else getattr(row, name) for name in COLUMNS}
 
 
 def _key(fields: dict[str, Any]) -> tuple[Any, ...]:
-    sampled = fields["offsets"] or {}
-    return (*(fields[name] for name in _FIELDS[:-1]), *(sampled.get(name) for name in offsets.NAMES))
+    return tuple(fields[name] for name in COLUMNS)
 
 
 def _row(entry: Entry) -> dict[str, Any]:
@@ -63,9 +60,7 @@ def _row(entry: Entry) -> dict[str, Any]:
         row[name] = _number(entry, name)
     if not row["seconds"]:
         raise entry.error("seconds", "a number above 0")
-    is_sampled = any(entry.fields[name] for name in offsets.NAMES)
-    row["offsets"] = {name: _whole(entry, name) for name in offsets.NAMES} if is_sampled else None
-    return {name: row[name] for name in _FIELDS}
+    return row
 
 
 def _whole(entry: Entry, name: str) -> int:

@@ -343,6 +343,7 @@ SPECTACULAR_SETTINGS = {
         "AbilityEnum": "experiments.published_evidence.abilities.ABILITY_CHOICES",
         "AbilityFoundEnum": "experiments.published_evidence.abilities.FOUND_CHOICES",
         "ShareEnum": [("dominant", "dominant"), ("present", "present"), ("small", "small"), ("none", "none")],
+        "StrengthEnum": "modelling.estimation.verdict.STRENGTHS",
     },
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",

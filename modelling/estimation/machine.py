@@ -7,11 +7,11 @@ disturbed, and then mostly slower:
     y[i] = level[block] + ln speed[entry i] + e[i],      e ~ N(0, s²), or N(-0.15, s² + 0.4²) where disturbed
 
 Bayes' rule turns each normal into one for each way in which that may be, which are merged into one normal with the same
-mean and covariance. `sequential` learns by how much runs vary; the error of a comparison is known. The entry to use
-is the one with the least expected loss. Source: docs/models/here.md.
+mean and covariance. `sequential` learns by how much runs vary. The entry to use is the one with the least expected
+loss. Source: docs/models/here.md.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -35,17 +35,6 @@ class Block:
 
     entries: tuple[int, ...]
     outcomes: tuple[float, ...]
-
-
-class Comparison(NamedTuple):
-    """A side-by-side comparison of entries whose error is known.
-
-    entries : their places; outcomes : ln speed of each, finite; error : variance of each outcome, > 0
-    """
-
-    entries: tuple[int, ...]
-    outcomes: tuple[float, ...]
-    error: float
 
 
 class Machine(NamedTuple):
@@ -110,15 +99,6 @@ def sum_entries(machine: Machine, sums: np.ndarray) -> Machine:
     return Machine(machine.weights, machine.means @ sums.T, sums @ machine.covariances @ sums.T)
 
 
-def update(machine: Machine, comparisons: Iterable[Comparison]) -> Machine:
-    """Return what is known of the machine after these comparisons."""
-    every = np.eye(machine.means.shape[1])
-    for comparison in comparisons:
-        places = list(comparison.entries)
-        machine = observe(machine, every[places], comparison.outcomes, np.full(len(places), comparison.error))
-    return machine
-
-
 def observe(machine: Machine, design: np.ndarray, outcomes: Sequence[float], errors: np.ndarray) -> Machine:
     """Return what is known after a block of k observations, one of which may be disturbed.
 
@@ -151,25 +131,6 @@ def observe(machine: Machine, design: np.ndarray, outcomes: Sequence[float], err
         means + (mean[:, None] @ across)[:, 0],
         covariances + across.swapaxes(1, 2) @ change @ across,
     )
-
-
-def mix_machines(machines: Sequence[Machine], shares: Sequence[float]) -> Machine:
-    """Return what is known of the sum of n entries' ln speeds under several workloads, each times its share.
-
-    machines : one machine under each workload, of the same entries; what is known under two of them is independent
-    """
-    if len(machines) == 1:
-        return machines[0]
-    size = machines[0].means.shape[1]
-    whole = Machine(np.ones(1), np.zeros((1, size)), np.zeros((1, size, size)))
-    for machine, share in zip(machines, shares, strict=True):
-        before, part = whole.components(), machine.components()
-        whole = Machine(
-            np.outer(before.weights, part.weights).ravel(),
-            (before.means[:, None] + share * part.means).reshape(-1, size),
-            (before.covariances[:, None] + share**2 * part.covariances).reshape(-1, size, size),
-        )
-    return whole
 
 
 def decide(machine: Machine, margin: float) -> Standing:

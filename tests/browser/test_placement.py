@@ -1,6 +1,4 @@
-"""An operator's way from observed machines to a plan, the same plan otherwise, and a move, in the browser."""
-
-import re
+"""An operator's way from observed machines to a plan and a move, in the browser."""
 
 from tests.factories import make_user
 from tests.modelling.fleet.moving.fleets import mail_server, numbers_for_xfs, observed_host
@@ -32,14 +30,6 @@ def test_from_observed_machines_to_a_move(page, live_server, transactional_db):
     assert "ext4" in page.get_by_role("main").inner_text()
 
     page.goto(plan)
-    page.get_by_text("What if?").click()
-    pinned = page.get_by_role("group", name="Leave where they are")
-    pinned.get_by_role("checkbox", name="kvm-1/mail-1").check()
-    page.get_by_role("button", name="Plan again").click()
-    page.get_by_role("heading", name="Leave every machine where it is.").wait_for()
-    assert "It is pinned." in page.get_by_role("article").inner_text()
-    page.get_by_role("link", name=re.compile(r"^plan \d+$")).click()
-
     page.get_by_role("button", name="Move what is ticked").click()
     page.get_by_role("link", name="being copied").click()
     page.get_by_text("The machine runs from its old image").wait_for()

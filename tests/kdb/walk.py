@@ -297,13 +297,12 @@ def _place(ask: Walk) -> None:
     ask("placement_policy_update", policy, slug="kvm-1")
     ask("placement_policy_retrieve", slug="kvm-1")
     rules = {"margin": 0.1, "least_gaining": 0.6, "horizon": 2_592_000}
-    plan = ask("placement_plans_create", {"hosts": ["kvm-1"], "rules": rules, "reserves": {"kvm-1/srv/xfs": 10**9}})
+    plan = ask("placement_plans_create", {"hosts": ["kvm-1"], "rules": rules})
     advice = PlacementPlan.objects.get(pk=plan["id"])
     (only,) = advice.content["machines"]
     only |= {"is_move": True, "pool": "kvm-1/srv/xfs", "gain": 0.2}  # the papers alone carry no move
     advice.save()
     ask("placement_plans_confirm", {"machines": ["kvm-1/mail-1"]}, id=plan["id"])
-    ask("placement_plans_commands", id=plan["id"])
     move = PlacementMove.objects.get()
     ask("placement_moves_call_off", id=move.pk)
     moved = {"state": "kept", "switched_at": now(), "runs_from": "new", "is_called_off": False, "job": None}

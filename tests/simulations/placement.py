@@ -37,7 +37,7 @@ SIZE, LOAD, VARIES = 40 * 2.0**30, 10.0, 0.7  # medians of machines in bytes and
 ROOM, RESERVE, CARRIES = 0.4, 0.1, 1.3  # free and reserved space, and the most load, as shares of a pool's mean use
 OF_ALL_LOADS = 0.8  # of the variance between disks: what is the same under every workload
 SECOND_SHARE = 0.3  # of the second workload, where a machine has two
-_SEARCHED, _SEARCH_SECONDS, _GAP = 100, 60.0, 0.01  # sites up to so many cells are searched, others rounded
+_SEARCH_SECONDS, _GAP = 60.0, 0.01
 
 
 @dataclass
@@ -478,6 +478,5 @@ def _decide(
         filling = Filling(problem)
         filling.improve()
         return filling.pools, 0.0, 0.0
-    search = _SEARCH_SECONDS if values.size <= _SEARCHED else 0.0
-    assigned = assign(problem, [str(host) for host in site.host], search, _GAP)
+    assigned = assign(problem, _SEARCH_SECONDS, _GAP)
     return assigned.pools, assigned.gain, assigned.bound

@@ -185,7 +185,7 @@ def test_the_command_prints_the_same_figures_as_a_table_and_as_json(published_ev
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        (["--machines", "9"], "--machines 9: between 10 and 100000"),
+        (["--machines", "9"], "--machines 9: between 10 and 10000"),
         (["--worlds", "0"], "--worlds 0: between 1 and 1000"),
         (["--laboratories", "-1"], "--laboratories -1: between 0 and 100"),
         (["--disks", "-0.1"], "--disks -0.1: between 0 and 3"),

@@ -56,7 +56,7 @@ def benchmark(
     engine, seconds = campaign.get_engine_display(), campaign.run_seconds
     by_number = {machine.number: machine.domain for machine in machines if machine.domain}
     counted = by_number if campaign.driver == Host.Driver.LIBVIRT else {}
-    sampler = signatures.sampler(host, counted, libvirt.TESTED.get(run.options.disk_bus, ""))
+    sampler = Sampler(host, counted, libvirt.TESTED.get(run.options.disk_bus, ""))
     around = _Host(record.areas[0], campaign.driver, [*by_number.values()], sampler)
     stretches: list[signatures.Stretch] = []
 

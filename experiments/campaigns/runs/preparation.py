@@ -61,7 +61,6 @@ def _run_spec(attempt: Attempt, pool: StoragePool, folder: str) -> RunSpec:
         options=run.options,
         pinned_cpus=tuple(campaign.pinned_cpus),
         image_folder=host.guest_image,
-        image_disk=image.get("disk", ""),
         image_host_key=image.get("host_key", ""),
         accelerator=host.facts.get("accelerator", ""),
         maker=campaign.driver,

@@ -5,7 +5,7 @@ One `virsh domstats` for all machines of a run, ten seconds or more apart. Nothi
 
 import logging
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 
 from experiments.laboratory.targets.libvirt import virsh
@@ -32,18 +32,32 @@ class Stretch:
 
 
 class Sampler:
-    """A sampler that looks at the disks under test while a benchmark runs."""
+    """A sampler that looks at the disks under test while a benchmark runs; without a host or domains it sees nothing.
 
-    def __init__(self, look: Callable[[], Mapping[int, Counts]]) -> None:
-        """look : gives what was counted by now, by the number of the machine"""
-        self._look = look
+    domains : number of a machine to its name on the host; target : the disk under test of each
+    """
+
+    def __init__(self, host: Connection | None, domains: Mapping[int, str], target: str) -> None:
+        self.host, self.domains, self.target = host, domains, target
         self._looks: list[tuple[float, Mapping[int, Counts]]] = []
 
     def take(self) -> None:
         """Look, where the last look is a stretch ago."""
         if not self._looks or time.monotonic() - self._looks[-1][0] >= STRETCH_SECONDS:
-            counts = self._look()
+            counts = self._counts()
             self._looks.append((time.monotonic(), counts))
+
+    def _counts(self) -> dict[int, Counts]:
+        """Return what was counted by now, by the number of the machine."""
+        if self.host is None or not self.domains:
+            return {}
+        try:
+            by_domain = counters.read(virsh(self.host, "domstats", "--block", "--nowait", *self.domains.values()))
+        except (Refused, Unreachable) as error:  # what is wrong with a machine, or its host, other checks say
+            logger.warning("no statistics of a run's machines reason=%r", str(error))
+            return {}
+        seen = {number: by_domain.get(name, {}).get(self.target) for number, name in self.domains.items()}
+        return {number: counts for number, counts in seen.items() if counts is not None}
 
     def stretches(self, run_seconds: float) -> list[Stretch]:
         """Return the stretches of the benchmark that has ended just now, without the making of its files."""
@@ -56,26 +70,6 @@ class Sampler:
             for machine in sorted(before.keys() & after.keys())
             if (did := since(after[machine], before[machine])) is not None
         ]
-
-
-def sampler(host: Connection | None, domains: Mapping[int, str], target: str) -> Sampler:
-    """Return a sampler of the disks under test, which sees nothing without a host or domains.
-
-    domains : number of a machine to its name on the host; target : the disk under test of each
-    """
-
-    def look() -> dict[int, Counts]:
-        if host is None or not domains:
-            return {}
-        try:
-            by_domain = counters.read(virsh(host, "domstats", "--block", "--nowait", *domains.values()))
-        except (Refused, Unreachable) as error:  # what is wrong with a machine, or its host, other checks say
-            logger.warning("no statistics of a run's machines reason=%r", str(error))
-            return {}
-        seen = {number: by_domain.get(name, {}).get(target) for number, name in domains.items()}
-        return {number: counts for number, counts in seen.items() if counts is not None}
-
-    return Sampler(look)
 
 
 def store(run: CampaignRun, stretches: Iterable[Stretch]) -> None:

@@ -16,7 +16,7 @@ import re
 import shlex
 import tarfile
 import tempfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -86,11 +86,11 @@ def build(
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".kdb-guest-", dir=folder) as name:
         work = Path(name)
-        host_key = new_host_key(work / "host_key")
+        host_key = _new_host_key(work / "host_key")
         with tarfile.open(work / "parts.tar", "w") as archive:
             _add_parts(archive, work / "host_key", authorized_keys)
             if filebench is not None:
-                add_filebench(archive, filebench)
+                _add_filebench(archive, filebench)
         finish = shlex.join(["/kdb/finish", kernel, *map(" ".join, (_TOLD, DISK_MODULES.values(), INITRD_MODULES))])
         tell(f"Debian {debian.SUITES[release]}: {len(PACKAGES)} packages and what they need")
         hooks = [
@@ -118,19 +118,14 @@ def build(
             "host_key": host_key,
             "sha256": {name: debian.sha256(work / name) for name in files},
         }
-        put_image(work, folder, files, about)
+        (work / "image.json").write_text(json.dumps(about, indent=1) + "\n")
+        for name in (*files, "image.json"):
+            (work / name).chmod(0o644)
+            (work / name).replace(folder / name)
     return about
 
 
-def put_image(work: Path, folder: Path, files: Sequence[str], about: Mapping[str, Any]) -> None:
-    """Move the files of an image from where they were made into their folder, and write its image.json."""
-    (work / "image.json").write_text(json.dumps(about, indent=1) + "\n")
-    for name in (*files, "image.json"):
-        (work / name).chmod(0o644)
-        (work / name).replace(folder / name)
-
-
-def new_host_key(file: Path) -> str:
+def _new_host_key(file: Path) -> str:
     """Make the pair that guests show who they are with; returns the public one as a host's record has it."""
     debian.run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "kdb guest", "-f", file)
     return " ".join(file.with_suffix(".pub").read_text().split()[:2])
@@ -150,10 +145,10 @@ def _add_parts(archive: tarfile.TarFile, host_key: Path, authorized_keys: Sequen
         ("kdb/finish", (_PARTS / "finish").read_text(), 0o755),
         ("kdb/initrd-init", (_PARTS / "initrd-init").read_text(), 0o755),
     ):
-        add_member(archive, name, content, mode)
+        _add_member(archive, name, content, mode)
 
 
-def add_member(archive: tarfile.TarFile, name: str, content: str | None, mode: int) -> None:
+def _add_member(archive: tarfile.TarFile, name: str, content: str | None, mode: int) -> None:
     """Add a file of root's, or a folder where there is no content."""
     member = tarfile.TarInfo(name)
     member.mode = mode
@@ -166,7 +161,7 @@ def add_member(archive: tarfile.TarFile, name: str, content: str | None, mode: i
         archive.addfile(member, io.BytesIO(data))
 
 
-def add_filebench(archive: tarfile.TarFile, filebench: Path) -> None:
+def _add_filebench(archive: tarfile.TarFile, filebench: Path) -> None:
     """Add Filebench and a link to it in /usr/local/bin. Raises BuildError, filebench_tree.TreeError."""
     if not (filebench / "bin" / "filebench").is_file():
         raise BuildError(f"{filebench} has no bin/filebench")

@@ -30,7 +30,6 @@ class RunSpec:
 
     host_fs : or the volume in place of one; storage : the hypervisor's name of it, where it makes the disks there
     maker : the driver, which may make virtual machines for it
-    image_disk : of an image that was brought, else empty
     """
 
     token: int
@@ -46,7 +45,6 @@ class RunSpec:
     options: disks.Options = field(default_factory=disks.Options)
     pinned_cpus: tuple[int, ...] = ()
     image_folder: str = ""
-    image_disk: str = ""
     image_host_key: str = ""
     accelerator: str = ""
     storage: str = ""
@@ -145,7 +143,6 @@ def guests(
             accelerator=spec.accelerator,
             options=spec.options,
             pinned_cpus=disks.pinned(spec.pinned_cpus, number, spec.vcpus),
-            root=hypervisors.root_disk(area, spec.image_folder, spec.image_disk, number),
         )
         hypervisor.start(area, guest)
         made.append(guest)

@@ -1,9 +1,8 @@
 """The contract of what makes a campaign's virtual machines on a host, and what all that keep it have in common.
 
-Every guest boots the kernel of the guest image directly, with the image's root disk read-only as its first disk; or, of
-an image that an operator brought, a disk of its own over the image's, with the seed of its cloud-init beside. The disk
-under test has a serial number or a place of its own. A guest has no network but a way in from the host,
-and ends, never restarts, when it panics. What is made is named in the area first, and taken away by `begin`
+Every guest boots the kernel of the guest image directly, with the image's root disk read-only as its first disk. The
+disk under test has a serial number or a place of its own. A guest has no network but a way in from the host, and ends,
+never restarts, when it panics. What is made is named in the area first, and taken away by `begin`
 and `clean` of the area, whatever happened in between. tests/experiments/laboratory/conformance.py holds any
 of them to this.
 """
@@ -24,9 +23,7 @@ SERIAL = "kdb-under-test"
 READY, FAILED = "KDB-GUEST-READY", "KDB-GUEST-FAILED"
 GUEST_POOL = "/srv/kdb"  # in the guest; made with the image
 BOOT_SECONDS = 120
-WHOLE_SYSTEM = 4  # times as long takes a system with all its services
 MAC = "52:54:00:6b:64:62"  # of each guest: every one has a network of its own
-SEED = "seed.iso"  # in the folder of an image that was brought
 KERNEL_LINE = "console=ttyS0 quiet panic=-1 net.ifnames=0"
 
 
@@ -47,7 +44,6 @@ class Guest:
     """One virtual machine to be. accelerator: "kvm", "qemu" for software emulation, or "xen".
 
     number : counts from 1; disk : as `make_disk` gave it; pinned_cpus : of the host, one a vCPU; empty: any
-    root : as `root_disk` gave it
     """
 
     name: str
@@ -60,7 +56,6 @@ class Guest:
     accelerator: str
     options: disks.Options = field(default_factory=disks.Options)
     pinned_cpus: tuple[int, ...] = ()
-    root: str = ""
 
 
 class Hypervisor(Protocol):
@@ -89,28 +84,18 @@ class Hypervisor(Protocol):
         """Return address and port by which the host reaches the guest's sshd."""
 
 
-def root_disk(area: Area, image_folder: str, disk: str, number: int) -> str:
-    """Make a throw-away disk over `disk` of an image that was brought; return its path, empty where there is none."""
-    if not disk:
-        return ""
-    made = area.call("make-overlay", f"root{number}", f"{image_folder}/{disk}", disk.rpartition(".")[2])
-    return made["path"]
-
-
 def wait_ready(
     hypervisor: Hypervisor,
     area: Area,
     guest: Guest,
     *,
-    seconds: float | None = None,
+    seconds: float = BOOT_SECONDS,
     keep: Callable[[], object] = lambda: None,
 ) -> None:
     """Wait for the guest's sign on its console. Raises GuestNotUp, and what check_running raises.
 
-    seconds : for a guest of KDB's own image; None: BOOT_SECONDS
     Its sshd cannot be asked: QEMU accepts connections on the forwarded port before anybody listens.
     """
-    seconds = (BOOT_SECONDS if seconds is None else seconds) * (WHOLE_SYSTEM if guest.root else 1)
     deadline = time.monotonic() + seconds
     while True:
         keep()

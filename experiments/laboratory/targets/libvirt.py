@@ -8,7 +8,7 @@ from experiments.laboratory.transport.remote import Area, NotNow, Refused
 from experiments.laboratory.transport.ssh import Connection
 
 from . import disks, hypervisors
-from .hypervisors import KERNEL_LINE, MAC, SEED, SERIAL, Guest, GuestGone, GuestStopped, forwarded
+from .hypervisors import KERNEL_LINE, MAC, SERIAL, Guest, GuestGone, GuestStopped, forwarded
 
 # The disk that the benchmark works on, by its bus. The root disk is vda.
 TESTED = {"virtio": "vdb", "scsi": "sda", "sata": "sda", "ide": "hda"}
@@ -41,25 +41,17 @@ def domain_xml(guest: Guest, owner: str = "") -> str:
             SubElement(tuning, "vcpupin", vcpu=str(vcpu), cpuset=str(cpu))
     system = SubElement(domain, "os")
     _text(system, "type", "hvm", arch="x86_64", machine="pc")
-    if not guest.root:
-        _text(system, "kernel", f"{guest.image_folder}/vmlinuz")
-        _text(system, "initrd", f"{guest.image_folder}/initrd")
-        _text(system, "cmdline", KERNEL_LINE)
+    _text(system, "kernel", f"{guest.image_folder}/vmlinuz")
+    _text(system, "initrd", f"{guest.image_folder}/initrd")
+    _text(system, "cmdline", KERNEL_LINE)
     SubElement(SubElement(domain, "features"), "acpi")
     if guest.accelerator == "kvm":
         SubElement(domain, "cpu", mode="host-passthrough")
-    elif guest.root:
-        SubElement(domain, "cpu", mode="maximum")  # some distributions do not start on QEMU's usual one
     SubElement(domain, "clock", offset="utc")
     for event, action in (("on_poweroff", "destroy"), ("on_reboot", "destroy"), ("on_crash", "destroy")):
         _text(domain, event, action)
     devices = SubElement(domain, "devices")
-    if guest.root:
-        root = _disk(devices, guest.root, "vda", "virtio", type="qcow2", cache="unsafe")
-        SubElement(root, "boot", order="1")
-        shared = _disk(devices, f"{guest.image_folder}/{SEED}", "vdc", "virtio")
-    else:
-        shared = _disk(devices, f"{guest.image_folder}/root.squashfs", "vda", "virtio", cache="unsafe")
+    shared = _disk(devices, f"{guest.image_folder}/root.squashfs", "vda", "virtio", cache="unsafe")
     SubElement(shared, "readonly")
     SubElement(shared, "shareable")
     bus = guest.options.disk_bus
@@ -143,9 +135,8 @@ def start(area: Area, guest: Guest) -> None:
     """
     area.call("note-domain", guest.name)
     if owner := owner_of(area.machine, guest.accelerator):
-        written = [path for path in (guest.disk, guest.console, guest.root) if path]
-        read = (SEED,) if guest.root else ("vmlinuz", "initrd", "root.squashfs")
-        area.call("give", owner, *written, "--", *(f"{guest.image_folder}/{name}" for name in read))
+        read = (f"{guest.image_folder}/{name}" for name in ("vmlinuz", "initrd", "root.squashfs"))
+        area.call("give", owner, guest.disk, guest.console, "--", *read)
     virsh(area.machine, "define", "/dev/stdin", given=domain_xml(guest, owner))
     virsh(area.machine, "start", guest.name)
 

@@ -19,7 +19,7 @@ from experiments.laboratory.transport.remote import Area, NotNow, Refused
 from experiments.laboratory.transport.ssh import MOST_BYTES, Connection
 
 from . import disks
-from .hypervisors import KERNEL_LINE, MAC, SEED, SERIAL, Guest, GuestGone, GuestStopped, forwarded
+from .hypervisors import KERNEL_LINE, MAC, SERIAL, Guest, GuestGone, GuestStopped, forwarded
 
 FIRST_ID = 900_000_000
 MOST_GUESTS = 99  # of a run: two digits of the number
@@ -28,7 +28,6 @@ _JOBS = 900_000  # whose machines have different numbers; a campaign ends those 
 _STOPPED = ("paused", "io-error", "suspended", "internal-error", "prelaunch", "postmigrate")
 # Free places on the first bus: that of the watchdog and of passed-through devices (PVE::QemuServer::PCI).
 _ROOT_AT, _NETWORK_AT, _RANDOM_AT = "0x4", "0x10", "0x11"
-_SEED_AT = "0x12"  # of a first network card of its own, which our machines do not have
 
 # By type of storage; what is not here makes no disks of machines that KDB could tell apart.
 BACKENDS = {"lvm": "lvm", "lvmthin": "lvm-thin", "zfspool": "zvol", "rbd": "rbd", "nfs": "nfs", "iscsi": "iscsi"}
@@ -57,20 +56,11 @@ def make_disk(area: Area, place: str, host_storage: str, number: int, mib: int, 
 def creation(guest: Guest) -> list[str]:
     """Return the words of `qm create` for a guest. What boots it has no option of qm's and is passed to QEMU as is."""
     is_kvm = guest.accelerator == "kvm"
-    kernel = [
+    to_qemu = [
         *("-kernel", f"{guest.image_folder}/vmlinuz", "-initrd", f"{guest.image_folder}/initrd"),
         *("-append", KERNEL_LINE),
         *("-drive", f"file={guest.image_folder}/root.squashfs,if=none,id=kdbroot,format=raw,readonly=on"),
         *("-device", f"virtio-blk-pci,drive=kdbroot,bus=pci.0,addr={_ROOT_AT}"),
-    ]
-    whole_system = [
-        *("-drive", f"file={guest.root},if=none,id=kdbroot,format=qcow2,cache=unsafe"),
-        *("-device", f"virtio-blk-pci,drive=kdbroot,bus=pci.0,addr={_ROOT_AT},bootindex=0"),
-        *("-drive", f"file={guest.image_folder}/{SEED},if=none,id=kdbseed,format=raw,readonly=on"),
-        *("-device", f"virtio-blk-pci,drive=kdbseed,bus=pci.0,addr={_SEED_AT}"),
-    ]
-    to_qemu = [
-        *(whole_system if guest.root else kernel),
         *("-netdev", "user,id=kdbnet,restrict=on,hostfwd=tcp:127.0.0.1:0-:22"),
         *("-device", f"virtio-net-pci,netdev=kdbnet,mac={MAC},bus=pci.0,addr={_NETWORK_AT},romfile="),
         *("-device", f"virtio-rng-pci,bus=pci.0,addr={_RANDOM_AT}"),

@@ -1,4 +1,4 @@
 """The way to a machine: argument lists go in, bytes come out. Open `ssh` first.
 
-`remote` has the verbs of remote.sh as functions, `setup` those of setup.sh; the rest reads what machines answer.
+`remote` has the verbs of remote.sh as functions; the rest reads what machines answer.
 """

@@ -20,7 +20,6 @@ from typing import Any
 _DOMAIN = re.compile(r"Domain: '(.*)'")
 _LINE = re.compile(r"block\.(\d{1,4})\.([a-z.]{1,20})=(.*)")
 _NANO = 1e-9
-_SECTOR = 512
 
 
 @dataclass(frozen=True)
@@ -67,21 +66,6 @@ def read(text: str) -> dict[str, dict[str, Counts]]:
         machine: {disk["name"]: _counts(disk) for disk in disks if _has(disk, *_PRINTED)}
         for machine, disks in _printed(text)
     }
-
-
-def of_block_device(text: str) -> Counts:
-    """Return what Linux counted of a disk of its own.
-
-    text : of /sys/class/block/NAME/stat, in ms and in sectors of 512 bytes; Documentation/block/stat.rst, Linux 5.5
-    """
-    values = [int(value) for value in text.split()]
-    reads, _, read_sectors, read_ms, writes, _, write_sectors, write_ms = values[:8]
-    flushes, flush_ms = values[15:17]
-    return Counts(
-        *(reads, read_sectors * _SECTOR, read_ms / 1000),
-        *(writes, write_sectors * _SECTOR, write_ms / 1000),
-        *(flushes, flush_ms / 1000),
-    )
 
 
 def sizes(text: str) -> dict[str, dict[str, tuple[int, int]]]:

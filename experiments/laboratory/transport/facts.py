@@ -18,7 +18,7 @@ class PoolFacts(TypedDict, total=False):
 
 
 class ImageFacts(TypedDict, total=False):
-    """The contents of a guest image's image.json; of an image that was brought, also the facts found in a guest."""
+    """The contents of a guest image's image.json."""
 
     distribution: str
     distribution_id: str
@@ -28,9 +28,7 @@ class ImageFacts(TypedDict, total=False):
     packages: dict[str, str]
     filebench: str
     host_key: str
-    disk: str
     disk_buses: list[str]
-    missing: list[str]
 
 
 class HostFacts(TypedDict, total=False):

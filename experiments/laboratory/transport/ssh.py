@@ -17,7 +17,7 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -239,13 +239,10 @@ class Connection:
         may go on where the time was up.
         """
         try:
-            done = self._run(arguments, given, timeout, most, may_end_255)
+            return self._run(arguments, given, timeout, most, may_end_255)
         except Unreachable as error:
             error.guest = str(self.address) if self.via else ""
             raise
-        for listener in list(listeners):
-            listener(self, arguments, given, done)
-        return done
 
     def _run(self, arguments: Sequence[str], given: bytes, timeout: float, most: int, may_end_255: bool) -> Answer:
         if digest := script_digest(arguments):
@@ -268,10 +265,6 @@ class Connection:
         if done.status == _FAILED:
             raise _failure(self.address, done.errors)
         return done
-
-
-# Told of every command that was answered; laboratory.transport.recording writes them down.
-listeners: list[Callable[[Connection, Sequence[str], bytes, Answer], None]] = []
 
 
 def remove_left_folders() -> None:

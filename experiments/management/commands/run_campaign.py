@@ -13,7 +13,6 @@ from django.db import connection
 from experiments.campaigns import checks, control, drafts, plans
 from experiments.campaigns.pages import campaign_page
 from experiments.imports import pipeline
-from experiments.management import arguments
 from experiments.models import Campaign, CampaignRun, Host, RunLine
 from kdb.jobs import jobs
 from kdb.models import Job
@@ -35,7 +34,6 @@ class Command(BaseCommand):
             "--dry-run", action="store_true", help="Print every step of each kind of run, and do nothing."
         )
         parser.add_argument("--draft", action="store_true", help="File the result as a draft case study at the end.")
-        arguments.add_record(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
@@ -45,12 +43,10 @@ class Command(BaseCommand):
         if options["dry_run"]:
             self._print_steps(campaign)
             return
-        record = arguments.recording(options["record"])
         try:
             if campaign.state != Campaign.State.RUNNING:
                 control.start(campaign)
-            with record:
-                self._work(campaign)
+            self._work(campaign)
             if options["draft"]:
                 draft, batch = drafts.create_draft(campaign, user=campaign.owner)
                 pipeline.finish(batch)

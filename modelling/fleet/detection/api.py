@@ -26,9 +26,6 @@ class DetectionModelSerializer(Fields):
     signatures = serializers.IntegerField(help_text="That it was made from.")
     why_not = serializers.CharField(allow_null=True, help_text="Why nothing is foretold; null where it is.")
     report = shape_of(Report)(allow_null=True)
-    sampled_report = shape_of(Report)(
-        allow_null=True, help_text="Of loads whose requests were sampled; null where too few signatures were."
-    )
 
 
 class DetectedMixViewSet(OperatorViewSet):
@@ -55,14 +52,12 @@ class DetectionModelViewSet(OperatorViewSet):
     def retrieve(self, request: Request) -> Response:
         """Return the newest model, and how good it is by runs left out."""
         model = current_model()
-        content: dict[str, Any] = {"made_at": None, "signatures": 0, "why_not": selectors.NO_MODEL}
-        content |= {"report": None, "sampled_report": None}
+        content: dict[str, Any] = {"made_at": None, "signatures": 0, "why_not": selectors.NO_MODEL, "report": None}
         if model is not None:
             content = {
                 "made_at": model.made_at,
                 "signatures": model.signatures,
                 "why_not": model.why_not or None,
                 "report": model.report or None,
-                "sampled_report": model.sampled_report or None,
             }
         return Response(DetectionModelSerializer(content).data)

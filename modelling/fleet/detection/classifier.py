@@ -2,8 +2,8 @@
 
 Class-conditional conformal prediction (Vovk, Gammerman, Shafer 2005): a load belongs to a class unless at most a
 share LEFT_OUT of the class's own signatures are as odd, each compared with the other runs of the class. Odd is far from
-the class, or much farther from it than from another class; of sampled loads also an unusual share of reads in a row.
-docs/models/detection.md, sections 3 and 4.
+the class, or much farther from it than from another class.
+docs/models/detection.md, sections 2 and 3.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -29,16 +29,11 @@ class TooFewError(ValueError):
 
 @dataclass(frozen=True)
 class Training:
-    """Signatures to learn from, none of them idle or cached.
-
-    groups : run of each
-    following : features.following of each, nan where not sampled; None: none was sampled
-    """
+    """Signatures to learn from, none of them idle or cached. groups : run of each"""
 
     features: Matrix
     classes_of: tuple[str, ...]
     groups: tuple[str, ...]
-    following: Matrix | None = None
 
     @property
     def classes(self) -> list[str]:
@@ -50,7 +45,6 @@ class Training:
             self.features[at],
             tuple(self.classes_of[i] for i in at),
             tuple(self.groups[i] for i in at),
-            None if self.following is None else self.following[at],
         )
 
 
@@ -94,13 +88,11 @@ class Classifier:
 
     catalogue : the workloads; other classes are loads outside the catalogue
     sureness : workload to the probability that it ran if it alone is detected
-    sampled_sureness : the same for sampled loads
     """
 
     training: Training
     catalogue: tuple[str, ...]
     sureness: Mapping[str, float] = field(default_factory=dict)
-    sampled_sureness: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def classes(self) -> list[str]:
@@ -115,40 +107,8 @@ class Classifier:
         """Tell whether these are one class, and it is a workload."""
         return len(classes) == 1 and classes[0] in self.catalogue
 
-    def sets(self, features: Matrix, following: Matrix | None = None) -> list[tuple[str, ...]]:
-        """Return the classes of each row. following : of the rows, as in Training"""
-        like = self._sets_by_counters(features)
-        if following is None:
-            return like
-        odd = self._odd_in_following(following)
-        return [tuple(name for name in names if name not in odd_for) for names, odd_for in zip(like, odd, strict=True)]
-
-    def _odd_in_following(self, following: Matrix) -> list[set[str]]:
-        """Return for each row the classes that its share of reads in a row rules out; none where not sampled."""
-        odd: list[set[str]] = [set() for _ in following]
-        at = np.flatnonzero(~np.isnan(following))
-        for name, (sampled, own) in self._sampled_classes.items() if len(at) else ():
-            p_values = _p_values([own], distances(following[at, None], sampled))[:, 0]
-            for row in at[p_values <= LEFT_OUT]:
-                odd[row].add(name)
-        return odd
-
-    @cached_property
-    def _sampled_classes(self) -> dict[str, tuple[Training, Matrix]]:
-        """Return each class with enough samples, with these and their sorted oddness to its other runs."""
-        following = self.training.following
-        if following is None:
-            return {}
-        sampled = self.training.select(~np.isnan(following))
-        classes = {}
-        for name in _frequent_classes(sampled):
-            of_class = sampled.select(np.array(sampled.classes_of) == name)
-            assert of_class.following is not None
-            alone = Training(of_class.following[:, None], of_class.classes_of, of_class.groups)
-            classes[name] = alone, np.sort(distances(alone.features, alone, alone.groups)[:, 0])
-        return classes
-
-    def _sets_by_counters(self, features: Matrix) -> list[tuple[str, ...]]:
+    def sets(self, features: Matrix) -> list[tuple[str, ...]]:
+        """Return the classes of each row."""
         passes = [
             _p_values(own, odd) > LEFT_OUT
             for own, odd in zip(self._own_oddness, _oddness(distances(features, self.training)), strict=True)
@@ -212,7 +172,7 @@ def fit(training: Training, workloads: tuple[str, ...]) -> Classifier:
     """
     training = keep_frequent_classes(training, workloads)
     model = Classifier(training, workloads)
-    return Classifier(training, workloads, sureness(model), sureness(model, sampled=True))
+    return Classifier(training, workloads, sureness(model))
 
 
 def folds(training: Training) -> list[NDArray[np.bool_]]:
@@ -224,46 +184,29 @@ def folds(training: Training) -> list[NDArray[np.bool_]]:
     return [fold == number for number in range(FOLDS) if (fold == number).any()]
 
 
-def sureness(model: Classifier, *, sampled: bool = False) -> dict[str, float]:
+def sureness(model: Classifier) -> dict[str, float]:
     """Return how often each workload ran if it alone is detected, assuming half of all minutes are of workloads.
 
     The workloads share one half, and are detected by models of the other runs. The other half are unknown loads: each
     class stands for one, detected by a model of the other classes; of one further kind half is taken to be detected.
-
-    sampled : judge sampled loads alone; empty unless there are some of every workload
     """
     ran = np.array(model.training.classes_of)
-    judged = np.ones(len(ran), dtype=bool)
-    if sampled:
-        following = model.training.following
-        judged = np.zeros(len(ran), dtype=bool) if following is None else ~np.isnan(following)
-    if not set(model.workloads) <= set(ran[judged]):
-        return {}
-    classes = sorted(set(ran[judged]))
     hits, misses, foreign = (dict.fromkeys(model.workloads, 0.0) for _ in range(3))
-    share = {name: 1 / int((judged & (ran == name)).sum()) for name in classes}
+    share = {name: 1 / int((ran == name).sum()) for name in model.classes}
     for rows in folds(model.training):
-        for name, detected in _detect_alone(model, rows, judged, sampled):
+        for name, detected in _detect_alone(model, rows):
             if name in model.catalogue:
                 (hits if detected == name else misses)[detected] += share[name] / len(model.workloads)
-    for kind in classes:
-        for name, detected in _detect_alone(model, ran == kind, judged, sampled):
+    for kind in model.classes:
+        for name, detected in _detect_alone(model, ran == kind):
             foreign[detected] += share[name]
-    unknown = {name: (detected + 0.5) / (len(classes) + 1) for name, detected in foreign.items()}
+    unknown = {name: (detected + 0.5) / (len(model.classes) + 1) for name, detected in foreign.items()}
     return {name: hits[name] / (hits[name] + misses[name] + unknown[name]) for name in model.workloads}
 
 
-def _detect_alone(
-    model: Classifier, rows: NDArray[np.bool_], judged: NDArray[np.bool_], sampled: bool
-) -> Iterator[tuple[str, str]]:
-    """Yield class and detected workload of the judged rows for which one alone is detected by a model without `rows`.
-
-    sampled : use the samples, too
-    """
-    judged_rows = model.training.select(rows & judged)
-    if not judged_rows.classes_of:
-        return
-    like = model.without(rows).sets(judged_rows.features, judged_rows.following if sampled else None)
-    for name, classes in zip(judged_rows.classes_of, like, strict=True):
+def _detect_alone(model: Classifier, rows: NDArray[np.bool_]) -> Iterator[tuple[str, str]]:
+    """Yield class and detected workload of the rows for which one alone is detected by a model without them."""
+    judged = model.training.select(rows)
+    for name, classes in zip(judged.classes_of, model.without(rows).sets(judged.features), strict=True):
         if model.is_workload(classes):
             yield name, classes[0]

@@ -38,19 +38,6 @@ class Mix:
     why_not_planned: Annotated[str | None, "Why plans do not use the shares; null where they do."] = None
 
 
-@dataclass(frozen=True)
-class Bin:
-    """Loads for which one workload alone was told, with a stated sureness from low to high."""
-
-    component = "CalibrationBin"
-
-    low: Annotated[float, "Stated sureness, from here"]
-    high: Annotated[float, "to here."]
-    signatures: Annotated[int, "Whole runs, known and held back."]
-    mean: Annotated[float, "Of the stated sureness."]
-    right: Annotated[float, "Share of these that ran what was told."]
-
-
 Counted = Annotated[dict[str, int], "Class to number."]
 Confusion = Annotated[
     dict[str, dict[str, int]],
@@ -71,12 +58,9 @@ class Report:
     too_few: Counted  # workload to signatures, where they do not suffice
     idle: Counted  # class to signatures on which the disk was idle, which were not used
     cached: Counted  # workload to signatures whose reads or writes memory hid, which were not used
-    confusion: Confusion  # of single signatures, by models of other runs
-    confusion_of_runs: Confusion  # of whole runs, about a minute
-    without_class: Confusion  # of whole runs, by models of the other classes
+    confusion_of_runs: Confusion  # of whole runs, about a minute, by models of other runs
     held_back: Confusion  # of programs that teach nothing, named "class:program"
     sureness: Annotated[dict[str, float], "Workload to the probability that it ran where it alone is told."]
-    calibration: list[Bin]
     known_right: Annotated[
         float | None, "Share of runs of workloads that are not cached, told right by models of others."
     ]

@@ -1,26 +1,20 @@
-"""Evaluate a model by cross-validation over runs and classes, and by programs that were held back.
+"""Evaluate a model by cross-validation over runs, and by programs that were held back.
 
-docs/models/detection.md, section 7.
+docs/models/detection.md, section 6.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
-from math import isnan
 from typing import Protocol
 
 import numpy as np
 
-from experiments.laboratory.transport import offsets
 from experiments.laboratory.transport.counters import Counts, total
-from experiments.laboratory.transport.offsets import Offsets
 
-from .classifier import Classifier, Matrix, Training, fit, folds
-from .content import HELD_BACK, IDLE, OR, OTHERS, UNLIKE, Bin, Report
-from .features import following, is_cached, is_idle, matrix
-
-_BINS = (0.0, 0.5, 0.7, 0.8, 0.9, 0.95, 1.0)
+from .classifier import Classifier, Training, fit, folds
+from .content import HELD_BACK, IDLE, OR, OTHERS, UNLIKE, Report
+from .features import is_cached, is_idle, matrix
 
 
 class Load(Protocol):
@@ -29,19 +23,15 @@ class Load(Protocol):
     @property
     def counts(self) -> Counts: ...
 
-    @property
-    def offsets(self) -> Offsets | None: ...
-
 
 @dataclass(frozen=True)
 class Known:
-    """A signature: workload and run, the counters of the disk, and offsets of its requests if they were sampled."""
+    """A signature: workload and run, and the counters of the disk."""
 
     workload: str
     run: str
     seconds: float
     counts: Counts
-    offsets: Offsets | None = None
 
     @property
     def is_idle(self) -> bool:
@@ -59,7 +49,6 @@ def whole_runs(signatures: Iterable[Known]) -> list[Known]:
             run,
             sum(signature.seconds for signature in parts),
             total(signature.counts for signature in parts),
-            offsets.joined(signature.offsets for signature in parts),
         )
         for (run, workload), parts in of_run.items()
     ]
@@ -78,76 +67,44 @@ def training_of(signatures: Sequence[Known], workloads: tuple[str, ...]) -> Trai
         matrix([signature.counts for signature in learnt_from]),
         tuple(signature.workload for signature in learnt_from),
         tuple(signature.run for signature in learnt_from),
-        _following(learnt_from),
     )
 
 
-def _following(loads: Sequence[Load]) -> Matrix:
-    return np.array([following(load.counts, load.offsets) for load in loads])
-
-
-def is_sampled(load: Load) -> bool:
-    return not isnan(following(load.counts, load.offsets))
-
-
-def sets(model: Classifier, loads: Sequence[Load], *, with_samples: bool = True) -> list[tuple[str, ...]]:
-    """Return the classes of each load, none of which may be idle; a cached load is never a workload alone.
-
-    with_samples : use the offsets of requests where they were sampled
-    """
+def sets(model: Classifier, loads: Sequence[Load]) -> list[tuple[str, ...]]:
+    """Return the classes of each load, none of which may be idle; a cached load is never a workload alone."""
     if not loads:
         return []
-    like = model.sets(matrix([load.counts for load in loads]), _following(loads) if with_samples else None)
+    like = model.sets(matrix([load.counts for load in loads]))
     return [
         () if is_cached(load.counts) and model.is_workload(classes) else classes
         for load, classes in zip(loads, like, strict=True)
     ]
 
 
-def describe_load(model: Classifier, signature: Known, *, with_samples: bool = True) -> str:
+def describe_load(model: Classifier, signature: Known) -> str:
     """Return the class of a load, several joined by OR, IDLE or UNLIKE."""
     if signature.is_idle:
         return IDLE
-    return OR.join(sets(model, [signature], with_samples=with_samples)[0]) or UNLIKE
+    return OR.join(sets(model, [signature])[0]) or UNLIKE
 
 
 def model_of(signatures: Sequence[Known], workloads: Sequence[str]) -> tuple[Classifier, Report]:
-    """Return a model of the signatures, and its report by counters alone. Raises classifier.TooFewError.
+    """Return a model of the signatures, and its report. Raises classifier.TooFewError.
 
     workloads : of the catalogue; of other loads only OTHERS are learnt
     """
     catalogue = tuple(workloads)
     model = fit(training_of(signatures, catalogue), catalogue)
-    return model, _report(model, signatures, with_samples=False)
+    return model, _report(model, signatures)
 
 
-def sampled_report(model: Classifier, signatures: Sequence[Known]) -> Report | None:
-    """Return the report of a model on the signatures with samples; None where there are too few."""
-    sampled = [signature for signature in signatures if not signature.is_idle and is_sampled(signature)]
-    return _report(model, sampled, with_samples=True) if model.sampled_sureness else None
-
-
-def _report(model: Classifier, signatures: Sequence[Known], *, with_samples: bool) -> Report:
-    catalogue, sureness = model.catalogue, model.sampled_sureness if with_samples else model.sureness
-
-    def describe(classifier: Classifier, signature: Known) -> tuple[str, str]:
-        return signature.workload, describe_load(classifier, signature, with_samples=with_samples)
-
-    runs = whole_runs(signatures)
+def _report(model: Classifier, signatures: Sequence[Known]) -> Report:
+    catalogue, runs = model.catalogue, whole_runs(signatures)
     known = [signature for signature in signatures if signature.workload in model.classes]
     known_runs = [signature for signature in runs if signature.workload in model.classes]
     without_run = _without_run(model)
-    without_class = {name: model.without(np.array(model.training.classes_of) == name) for name in model.classes}
-    alone = [describe(without_run.get(signature.run, model), signature) for signature in known]
-    joined = [describe(without_run.get(signature.run, model), signature) for signature in known_runs]
-    foreign = [describe(without_class[signature.workload], signature) for signature in known_runs]
-    held = [signature for signature in runs if HELD_BACK in signature.workload]
-    held_back = [describe(model, signature) for signature in held]
-    judged = [
-        (pair, signature)
-        for pair, signature in (*zip(joined, known_runs, strict=True), *zip(held_back, held, strict=True))
-        if not (_class(pair[0]) in catalogue and is_cached(signature.counts))
-    ]
+    joined = [(run, describe_load(without_run.get(run.run, model), run)) for run in known_runs]
+    held_back = [(run, describe_load(model, run)) for run in runs if HELD_BACK in run.workload]
     return Report(
         workloads=model.workloads,
         others=[name for name in model.classes if name not in catalogue],
@@ -162,19 +119,16 @@ def _report(model: Classifier, signatures: Sequence[Known], *, with_samples: boo
             for signature in known
             if signature.workload in catalogue and not signature.is_idle and is_cached(signature.counts)
         ),
-        confusion=confusion(alone),
-        confusion_of_runs=confusion(joined),
-        without_class=confusion(foreign),
-        held_back=confusion(held_back),
-        sureness=dict(sureness),
-        calibration=calibration(sureness, (pair for pair, _ in judged)),
+        confusion_of_runs=_confusion(joined),
+        held_back=_confusion(held_back),
+        sureness=dict(model.sureness),
         known_right=_share(
-            _is_right(*pair) for pair, signature in judged if _class(pair[0]) in catalogue and not signature.is_idle
+            name == _class(run)
+            for run, name in (*joined, *held_back)
+            if _class(run) in catalogue and not run.is_idle and not is_cached(run.counts)
         ),
         foreign_told=_share(
-            name in model.classes and not _is_right(ran, name)
-            for ran, name in held_back
-            if _class(ran) not in catalogue
+            name in model.classes and name != _class(run) for run, name in held_back if _class(run) not in catalogue
         ),
     )
 
@@ -187,32 +141,16 @@ def _without_run(model: Classifier) -> dict[str, Classifier]:
     return models
 
 
-def _class(ran: str) -> str:
-    return ran.partition(HELD_BACK)[0]
+def _class(run: Known) -> str:
+    return run.workload.partition(HELD_BACK)[0]
 
 
-def _is_right(ran: str, name: str) -> bool:
-    return _class(ran) == name
-
-
-def confusion(pairs: Iterable[tuple[str, str]]) -> dict[str, dict[str, int]]:
+def _confusion(pairs: Iterable[tuple[Known, str]]) -> dict[str, dict[str, int]]:
     """Count for each load that ran how often each result was given. pairs : what ran, and the result"""
     counts: dict[str, Counter[str]] = {}
-    for ran, name in pairs:
-        counts.setdefault(ran, Counter())[name] += 1
+    for run, name in pairs:
+        counts.setdefault(run.workload, Counter())[name] += 1
     return {ran: dict(sorted(counter.items())) for ran, counter in sorted(counts.items())}
-
-
-def calibration(sureness: Mapping[str, float], pairs: Iterable[tuple[str, str]]) -> list[Bin]:
-    """Compare stated sureness with the share of hits, where one workload alone was detected, without empty bins."""
-    detected = [(sureness[name], _is_right(ran, name)) for ran, name in pairs if name in sureness]
-    bins = []
-    for low, high in pairwise(_BINS):
-        inside = [(sure, right) for sure, right in detected if low < sure <= high]
-        if inside:
-            mean, right = np.mean(inside, axis=0).tolist()
-            bins.append(Bin(low, high, len(inside), mean, right))
-    return bins
 
 
 def _share(values: Iterable[bool]) -> float | None:

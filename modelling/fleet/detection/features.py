@@ -1,18 +1,16 @@
 """Compute the features of a disk's statistics: shares and sizes, which do not depend on the speed of the machine.
 
 Rates and times are left out: they tell more about the machine and its storage than about its load.
-docs/models/detection.md, sections 1 and 2.
+docs/models/detection.md, section 1.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from math import log, nan
+from math import log
 
 import numpy as np
 from numpy.typing import NDArray
 
 from experiments.laboratory.transport.counters import Counts
-from experiments.laboratory.transport.offsets import Offsets
 
 IDLE_REQUESTS = 2.0  # reads and writes a second, below which a disk is idle
 _ONE_SIDED = 50.0  # reads per write, or writes per read, at which the ratio is capped
@@ -20,20 +18,13 @@ _UNFLUSHED = 0.01  # flushes per write, the least that is distinguished
 _FEW = 0.1  # share of the requests at which the size of a kind has half its weight
 _MIDDLE = log(16)  # ln KiB, the size where there are no requests
 _KIB = 1024
-_LEAST_SAMPLED = 20  # sampled requests, for the share of reads in a row to be used
-
-
-@dataclass(frozen=True)
-class Feature:
-    name: str
-    words: str
 
 
 FEATURES = (
-    Feature("read_share", "ln of reads for each write, from 1/50 to 50"),
-    Feature("read_size", "ln of the mean size of a read in KiB, drawn to 16 KiB where few requests are reads"),
-    Feature("write_size", "ln of the mean size of a write in KiB, drawn to 16 KiB where few requests are writes"),
-    Feature("flush_share", "ln of flushes for each write, at least 1/100, drawn to that where few requests are writes"),
+    "read_share",  # ln of reads for each write, from 1/50 to 50
+    "read_size",  # ln of the mean size of a read in KiB, drawn to 16 KiB where few requests are reads
+    "write_size",  # ln of the mean size of a write in KiB, drawn to 16 KiB where few requests are writes
+    "flush_share",  # ln of flushes for each write, at least 1/100, drawn to that where few requests are writes
 )
 
 
@@ -65,17 +56,6 @@ def vector(counts: Counts) -> list[float]:
 def matrix(all_counts: Sequence[Counts]) -> NDArray[np.float64]:
     """Return the features, (N, len(FEATURES)). Raises as `vector`."""
     return np.array([vector(counts) for counts in all_counts], dtype=float).reshape(len(all_counts), len(FEATURES))
-
-
-def following(counts: Counts, offsets: Offsets | None) -> float:
-    """Return the share of reads that continue the one before, shrunk to 0 where few requests are reads; nan: unknown.
-
-    counts : with reads or writes
-    """
-    if offsets is None or offsets.sampled_reads + offsets.sampled_writes < _LEAST_SAMPLED:
-        return nan
-    reads = counts.reads / (counts.reads + counts.writes)
-    return reads / (reads + _FEW) * offsets.following_reads / max(offsets.sampled_reads, 1)
 
 
 def _log_size(size_bytes: int, requests: int) -> float:

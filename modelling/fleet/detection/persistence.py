@@ -11,7 +11,6 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from datetime import datetime, timedelta
 from functools import lru_cache
-from math import isnan
 from typing import Any
 
 import numpy as np
@@ -22,7 +21,6 @@ from django.utils.timezone import now
 from experiments.fleet import selectors as observation
 from experiments.fleet.aggregation import DiskActivity
 from experiments.laboratory.transport.counters import NAMES, Counts
-from experiments.laboratory.transport.offsets import Offsets
 from experiments.models import CampaignRun, DiskStatistics, Signature, Workload
 from experiments.records import visible
 from kdb.jobs import jobs
@@ -31,7 +29,7 @@ from modelling.models import DetectedHour, DetectionModel
 
 from .classifier import METHOD, Classifier, TooFewError, Training
 from .content import OR
-from .evaluation import Known, is_sampled, model_of, sampled_report, sets
+from .evaluation import Known, model_of, sets
 from .features import FEATURES, is_idle
 
 logger = logging.getLogger(__name__)
@@ -53,7 +51,6 @@ def signatures() -> list[Known]:
             f"run {row.run_id}" if row.run_id else row.source,
             row.seconds,
             Counts(**{name: getattr(row, name) for name in NAMES}),
-            Offsets(**row.offsets) if row.offsets else None,
         )
         for row in rows
     ]
@@ -69,10 +66,7 @@ def train() -> DetectionModel:
     known = signatures()
     text = json.dumps(
         [
-            [
-                *(signature.workload, signature.run, signature.seconds, *asdict(signature.counts).values()),
-                *(asdict(signature.offsets).values() if signature.offsets else ()),
-            ]
+            [signature.workload, signature.run, signature.seconds, *asdict(signature.counts).values()]
             for signature in known
         ]
     )
@@ -85,9 +79,7 @@ def train() -> DetectionModel:
     fields: dict[str, Any] = {"why_not": "", "training": {}, "report": {}}
     try:
         model, report = model_of(known, workloads)
-        sampled = sampled_report(model, known)
         fields |= {"training": as_json(model), "report": asdict(report)}
-        fields |= {"sampled_report": asdict(sampled) if sampled else {}}
     except TooFewError as error:
         fields["why_not"] = str(error)
     newest, _ = DetectionModel.objects.get_or_create(
@@ -106,17 +98,12 @@ def _delete_old_models(newest: DetectionModel) -> None:
 
 def as_json(model: Classifier) -> dict[str, Any]:
     return {
-        "features": [feature.name for feature in FEATURES],
+        "features": [*FEATURES],
         "rows": model.training.features.tolist(),
         "classes": list(model.training.classes_of),
         "runs": list(model.training.groups),
         "told": list(model.catalogue),
         "sureness": dict(model.sureness),
-        "following": [
-            None if isnan(share) else share
-            for share in (model.training.following.tolist() if model.training.following is not None else [])
-        ],
-        "sampled_sureness": dict(model.sampled_sureness),
     }
 
 
@@ -129,9 +116,8 @@ def classifier(stored: DetectionModel) -> Classifier | None:
 def _load_classifier(pk: int, digest: str) -> Classifier:
     """Fit a stored model, cached. digest : tells models of different databases with one key apart"""
     stored = DetectionModel.objects.get(pk=pk, digest=digest).training
-    following = np.array(stored["following"], dtype=float)  # nan for None
-    training = Training(np.array(stored["rows"]), tuple(stored["classes"]), tuple(stored["runs"]), following)
-    return Classifier(training, tuple(stored["told"]), stored["sureness"], stored["sampled_sureness"])
+    training = Training(np.array(stored["rows"]), tuple(stored["classes"]), tuple(stored["runs"]))
+    return Classifier(training, tuple(stored["told"]), stored["sureness"])
 
 
 # Hours
@@ -185,13 +171,12 @@ def hour_of(model: Classifier, minutes: Iterable[DiskActivity]) -> _Hour:
             hour.idle += 1
         else:
             working.append(minute)
-    for minute, classes in zip(working, sets(model, working), strict=True):
+    for classes in sets(model, working):
         if not classes:
             hour.unlike += 1
         elif model.is_workload(classes):
-            sureness = model.sampled_sureness if is_sampled(minute) else model.sureness
             hour.shares[classes[0]] += 1
-            hour.certainty += sureness.get(classes[0], model.sureness[classes[0]])
+            hour.certainty += model.sureness[classes[0]]
         else:
             hour.others[OR.join(classes)] += 1
     hour.shares, hour.others = dict(hour.shares), dict(hour.others)

@@ -29,8 +29,8 @@ def observed_host(request: HttpRequest, slug: str) -> HttpResponse:
         permissions.hosts_visible_to(request.user).select_related("hypervisor", "runs_on"), slug=slug
     )
     problem = ""
-    before = {"every": host.observed_every, "samples_offsets": host.samples_offsets}
-    form = ObserveForm(request.POST if request.POST.get("do") == "on" else None, initial=before)
+    initial = {"every": host.observed_every}
+    form = ObserveForm(request.POST if request.POST.get("do") == "on" else None, initial=initial)
     pools = {
         pool.pk: PoolPageForm(instance=pool, prefix=f"pool{pool.pk}") for pool in host.observed_pools.order_by("path")
     }
@@ -117,19 +117,14 @@ def detection_model(request: HttpRequest) -> HttpResponse:
     model = current_model()
     shown: dict[str, object] = {"model": model, "why_not": selectors.NO_MODEL if model is None else model.why_not}
     if model is not None and not model.why_not:
-        shown["least_sureness"] = selectors.LEAST_SURENESS
-        parts = [("", "By counters alone", model.report)]
-        parts += [("sampled-", "With samples of where requests begin", model.sampled_report)]
-        shown["parts"] = [_report_section(*part) for part in parts if part[-1]]
+        shown |= {"least_sureness": selectors.LEAST_SURENESS, **_report_tables(model.report)}
     return render(request, "modelling/detection_model.html", shown)
 
 
-def _report_section(prefix: str, title: str, report: dict[str, Any]) -> dict[str, object]:
-    """Return the context of one report. prefix : of the ids of its sections"""
+def _report_tables(report: dict[str, Any]) -> dict[str, object]:
+    """Return the context of a model's report."""
     words, classes = names.names()["workload"], [*report["workloads"], *report["others"]]
     return {
-        "prefix": prefix,
-        "title": title,
         "report": report,
         "training": [
             (
@@ -141,9 +136,7 @@ def _report_section(prefix: str, title: str, report: dict[str, Any]) -> dict[str
         ],
         "tables": [
             confusion_table("About a minute", report["confusion_of_runs"], classes, words),
-            confusion_table("Ten seconds", report["confusion"], classes, words),
             confusion_table("Programs that taught nothing", report["held_back"], classes, words),
-            confusion_table("Loads whose class was left out", report["without_class"], (), words),
         ],
     }
 

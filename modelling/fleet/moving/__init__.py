@@ -1,5 +1,5 @@
 """Plan for observed machines, move their disks, and compare the load before and after.
 
-`observed_fleet` reads the machines; `plans`, `policies` and `manual` request `moves`, which jobs execute (`records`,
-experiments.fleet.moving) and `outcomes` judge. Read `moves` first.
+`observed_fleet` reads the machines; `plans`, `policies` and `manual` request `moves`, which jobs execute (`execution`)
+and `outcomes` judge. Read `moves` first.
 """

@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 from django.db.models import QuerySet
 from django.shortcuts import get_object_or_404
-from drf_spectacular.utils import extend_schema, extend_schema_view
+from drf_spectacular.utils import extend_schema
 from rest_framework import mixins, serializers, status
 from rest_framework.decorators import action
 from rest_framework.request import Request
@@ -14,21 +14,20 @@ from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
 from experiments import permissions
-from experiments.campaigns.api import OperatorViewSet
-from experiments.case_studies.api import Conflict
+from experiments.campaigns.api import OperatorViewSet, listed
 from experiments.models import Host, ObservedMachine
 from experiments.records.api.serializers import ReadSerializer, Slug
 from kdb.accounts.users import user_of
 from kdb.api.bodies import Fields, fields_of
 from kdb.api.faults import FaultyRequest
 from kdb.api.public import PublicView
+from modelling.estimation.verdict import STRENGTHS
 from modelling.evidence import names
 from modelling.fleet.placement.selectors import Rules
 from modelling.models import Laboratory, PlacementMove, PlacementPlan, PlacementPolicy
 from modelling.own_lab.selectors import laboratories_of, laboratory_of
 
 from . import manual, moves, outcomes, plans, policies
-from .observed_fleet import WhatIf
 
 TAGS = ["placement"]
 Handler = TypeVar("Handler", bound=Callable[..., Any])
@@ -39,34 +38,23 @@ def documented(operation: str, **options: Any) -> Callable[[Handler], Handler]:
     return extend_schema(operation_id=f"placement_{operation}", tags=TAGS, **options)
 
 
-def listed(resource: str) -> Any:
-    """Document the list and the object of a viewset."""
-    return extend_schema_view(list=documented(f"{resource}_list"), retrieve=documented(f"{resource}_retrieve"))
-
-
-def names_field(**options: Any) -> serializers.ListField:
-    """Return the field of several machines or pools, by their names in a plan."""
-    return serializers.ListField(child=serializers.CharField(max_length=500), max_length=10_000, **options)
-
-
 class PlacementPlanSerializer(ReadSerializer):
     """A plan for the machines that were seen on some hosts."""
 
     hosts: serializers.SlugRelatedField[Host] = serializers.SlugRelatedField(
         slug_field="slug", many=True, read_only=True
     )
-    rules = serializers.DictField(read_only=True, help_text="What a move must promise, and what was asked otherwise.")
+    rules = serializers.DictField(read_only=True, help_text="What a move must promise.")
     content = serializers.DictField(
         read_only=True,
-        help_text="`machines` with what to do and why, `pools`, `not_planned`, `to_measure`, `proposals`, `counted`, "
-        "`gain`, `bound`.",
+        help_text="`machines` with what to do and why, `pools`, `not_planned`, `to_measure`, `counted`, `gain` and "
+        "its `bound`.",
     )
     made_by = serializers.CharField(source="made_by.username", default=None, allow_null=True, read_only=True)
-    instead_of = serializers.IntegerField(source="instead_of_id", allow_null=True, read_only=True)
 
     class Meta:
         model = PlacementPlan
-        fields = ("id", "hosts", "rules", "content", "revision", "model", "instead_of", "made_by", "made_at")
+        fields = ("id", "hosts", "rules", "content", "revision", "model", "made_by", "made_at")
 
 
 class RulesSerializer(Fields):
@@ -75,32 +63,26 @@ class RulesSerializer(Fields):
     margin = serializers.FloatField(required=False, min_value=0, max_value=0.9)
     least_gaining = serializers.FloatField(required=False, min_value=0, max_value=1)
     most_losing = serializers.FloatField(required=False, min_value=0, max_value=1)
-    least_strength = serializers.CharField(required=False, max_length=20)
+    least_strength = serializers.ChoiceField(required=False, choices=STRENGTHS)
     horizon = serializers.FloatField(required=False, min_value=1, max_value=1e10, help_text="s")
     copy_rate = serializers.FloatField(required=False, min_value=1, max_value=1e15, help_text="Bytes a second.")
     slowdown = serializers.FloatField(required=False, min_value=0, max_value=1)
 
 
 class PlacementPlanFieldsSerializer(Fields):
-    """A plan as it is asked for. Names of machines and pools are those of a plan."""
+    """A plan as it is asked for."""
 
     hosts = serializers.ListField(child=serializers.SlugField(max_length=60), min_length=1, max_length=1_000)
     rules = RulesSerializer(required=False)
-    pinned = names_field(required=False)
-    freed = names_field(required=False)
-    excluded = names_field(required=False)
-    reserves = serializers.DictField(
-        child=serializers.IntegerField(min_value=0, max_value=2**60), required=False, help_text="Pool to bytes."
-    )
-    instead_of = serializers.IntegerField(required=False, min_value=1, max_value=2**31, help_text="A plan it varies.")
 
 
 class MachinesSerializer(Fields):
-    machines = names_field(min_length=1, help_text="As the plan names them.")
-
-
-class CommandsSerializer(Fields):
-    commands = serializers.CharField(help_text="What an operator would type, for a shell.")
+    machines = serializers.ListField(
+        child=serializers.CharField(max_length=500),
+        min_length=1,
+        max_length=10_000,
+        help_text="As the plan names them.",
+    )
 
 
 class PlacementMoveSerializer(ReadSerializer):
@@ -193,13 +175,6 @@ def _validate_body(request: Request, shape: type[serializers.Serializer[Any]]) -
     return dict(asked.validated_data)
 
 
-def _or_conflict(step: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    try:
-        return step(*args, **kwargs)
-    except plans.PlacementError as error:
-        raise Conflict(str(error)) from error
-
-
 def _find_visible(request: Request, field: str, find: Callable[[str], Any], text: str) -> Any:
     """Return what a field names on a host of the user's; on others' there is nothing. Raises FaultyRequest."""
     host, _, inside = text.partition("/")
@@ -209,12 +184,16 @@ def _find_visible(request: Request, field: str, find: Callable[[str], Any], text
         raise FaultyRequest([{"field": field, "message": str(error)}]) from error
 
 
-@listed("plans")
-class PlanViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OperatorViewSet):
-    """Plans: which machines to move to which pool."""
-
+class _PlacementViewSet(OperatorViewSet):
+    conflicts = (*OperatorViewSet.conflicts, plans.PlacementError)
     lookup_field = "pk"
     lookup_value_converter = "int"
+
+
+@listed("placement", "placement_plans")
+class PlanViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, _PlacementViewSet):
+    """Plans: which machines to move to which pool."""
+
     serializer_class = PlacementPlanSerializer
     queryset = PlacementPlan.objects.none()
 
@@ -232,17 +211,8 @@ class PlanViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OperatorView
             raise FaultyRequest(
                 [{"field": "hosts", "message": f"{missing[0]} is no host whose machines are observed."}]
             )
-        instead_of = self.get_queryset().filter(pk=fields["instead_of"]).first() if "instead_of" in fields else None
-        plan = _or_conflict(
-            plans.make_plan,
-            hosts,
-            user=user_of(request),
-            rules=replace(Rules(), **fields.get("rules", {})),
-            what_if=WhatIf(
-                **{name: fields[name] for name in ("pinned", "freed", "excluded", "reserves") if name in fields}
-            ),
-            instead_of=instead_of,
-        )
+        rules = replace(Rules(), **fields.get("rules", {}))
+        plan = plans.make_plan(hosts, user=user_of(request), rules=rules)
         headers = {"Location": reverse("v1:placement-plan-detail", [plan.pk], request=request)}
         shown = self.get_serializer(self.get_queryset().get(pk=plan.pk))
         return Response(shown.data, status=status.HTTP_201_CREATED, headers=headers)
@@ -255,22 +225,14 @@ class PlanViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OperatorView
         """Let these machines move, one after another."""
         plan = self.get_object()
         fields = _validate_body(request, MachinesSerializer)
-        made = _or_conflict(moves.confirm, plan, fields["machines"], user=user_of(request))
+        made = moves.confirm(plan, fields["machines"], user=user_of(request))
         return Response(PlacementMoveSerializer(made, many=True).data, status=status.HTTP_201_CREATED)
 
-    @documented("plans_commands", responses=CommandsSerializer)
-    @action(detail=True, methods=["get"])
-    def commands(self, request: Request, pk: int) -> Response:
-        """Return what an operator would type to do the plan by hand."""
-        return Response({"commands": plans.shell_commands(self.get_object())})
 
-
-@listed("moves")
-class MoveViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OperatorViewSet):
+@listed("placement", "placement_moves")
+class MoveViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, _PlacementViewSet):
     """Moves: how far they are, from which image machines run, what became of them."""
 
-    lookup_field = "pk"
-    lookup_value_converter = "int"
     serializer_class = PlacementMoveSerializer
     queryset = PlacementMove.objects.select_related("host", "asked_by")
 
@@ -280,7 +242,7 @@ class MoveViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OperatorView
         fields = _validate_body(request, DiskToMoveSerializer)
         disk = _find_visible(request, "disk", manual.find_disk, fields["disk"])
         pool = _find_visible(request, "pool", manual.find_pool, fields["pool"])
-        move = _or_conflict(manual.move_disk, disk, pool, user=user_of(request))
+        move = manual.move_disk(disk, pool, user=user_of(request))
         headers = {"Location": reverse("v1:placement-move-detail", [move.pk], request=request)}
         shown = PlacementMoveSerializer(self.get_queryset().get(pk=move.pk)).data
         return Response(shown, status=status.HTTP_201_CREATED, headers=headers)
@@ -292,7 +254,7 @@ class MoveViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OperatorView
         fields = _validate_body(request, PoolToEmptySerializer)
         pool = _find_visible(request, "pool", manual.find_pool, fields["pool"])
         to = _find_visible(request, "to", manual.find_pool, fields["to"]) if "to" in fields else None
-        made, stay = _or_conflict(manual.empty_pool, pool, to, user=user_of(request))
+        made, stay = manual.empty_pool(pool, to, user=user_of(request))
         moves = PlacementMoveSerializer(self.get_queryset().filter(pk__in=[move.pk for move in made]), many=True)
         return Response({"moves": moves.data, "stay": stay}, status=status.HTTP_201_CREATED)
 
@@ -316,7 +278,7 @@ class MoveViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OperatorView
 
     def _done(self, step: Callable[..., Any]) -> Response:
         move = self.get_object()
-        stepped = _or_conflict(step, move, user=user_of(self.request)) or move
+        stepped = step(move, user=user_of(self.request)) or move
         return Response(PlacementMoveSerializer(self.get_queryset().get(pk=stepped.pk)).data)
 
 
@@ -343,11 +305,9 @@ class HostPolicyViewSet(OperatorViewSet):
         return Response(self.get_serializer(policy).data)
 
 
-class StatedMixViewSet(OperatorViewSet):
+class StatedMixViewSet(_PlacementViewSet):
     """Mixes of machines as their operators state them."""
 
-    lookup_field = "pk"
-    lookup_value_converter = "int"
     serializer_class = StatedMixSerializer
     queryset = ObservedMachine.objects.select_related("host", "stated_mix")
 

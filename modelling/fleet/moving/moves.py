@@ -1,8 +1,7 @@
 """Confirm, request, cancel, undo and resume moves, and start the next one of a host.
 
 The rows hold the whole state. `start_next` makes one waiting move of a host active and enqueues its job; whoever ends a
-move calls it again, and `resume`, on every tick, takes up what was lost. experiments.fleet.moving acts on the host,
-`records` stores its progress.
+move calls it again, and `resume`, on every tick, takes up what was lost. `execution` acts on the host.
 """
 
 import secrets
@@ -25,7 +24,7 @@ from modelling.models import MoveLine, PlacementDecision, PlacementMove, Placeme
 from .observed_fleet import name_of, new_path
 from .plans import PlacementError, write_decision
 
-MOVE_JOB, REMOVE_JOB = "placement_move", "placement_remove"  # run by modelling.fleet.moving.records
+MOVE_JOB, REMOVE_JOB = "placement_move", "placement_remove"  # run by `execution`
 STALE = timedelta(hours=24)  # an older plan cannot be confirmed
 RETRY_AFTER = timedelta(seconds=30)  # after the job of a move failed
 

@@ -5,7 +5,7 @@ load or mix is unknown is left out with the reason, rather than planned with zer
 """
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import PurePosixPath
 from statistics import median
@@ -31,20 +31,6 @@ class Mix:
     probability: float | None = None
     minutes: int = 0
     text: str = ""
-
-
-@dataclass(frozen=True)
-class WhatIf:
-    """Changes for a variant of a plan, by the names of the fleet.
-
-    pinned : machines that must stay; freed : pinned machines that may move
-    excluded : pools that nothing may move to; reserves : pool to bytes that stay free
-    """
-
-    pinned: Collection[str] = ()
-    freed: Collection[str] = ()
-    excluded: Collection[str] = ()
-    reserves: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -84,24 +70,23 @@ def _detected_mix(detected: detection.Mix | None) -> Mix | str:
     return Mix(detected.shares, detected.probability, detected.minutes, text)
 
 
-def fleet_of(hosts: Collection[Host], what_if: WhatIf | None = None) -> Fleet:
+def fleet_of(hosts: Collection[Host]) -> Fleet:
     """Return the machines and pools seen on these hosts within SEEN. Seven queries."""
-    changes = what_if or WhatIf()
     since = now() - SEEN
     rows = ObservedPool.objects.filter(host__in=hosts, seen_at__gte=since).select_related("host")
     pool_rows = {name_of(pool.host, pool.path): pool for pool in rows}
-    targets = {name for name, pool in pool_rows.items() if pool.is_target and pool.host_fs} - set(changes.excluded)
+    targets = {name for name, pool in pool_rows.items() if pool.is_target and pool.host_fs}
     pools = [
         Pool(
             name,
-            pool.host_fs,
+            host_fs,
             float(pool.free_bytes),
-            float(changes.reserves.get(name, pool.reserve_bytes)),
+            float(pool.reserve_bytes),
             pool.most_load,
             pool.host.slug,
         )
         for name, pool in pool_rows.items()
-        if _is_known(pool.host_fs)
+        if (host_fs := names.slug_for("file_system", pool.host_fs))
     ]
     machines, disks, mixes, not_planned = [], {}, {}, {}
     listed = (
@@ -121,7 +106,8 @@ def fleet_of(hosts: Collection[Host], what_if: WhatIf | None = None) -> Fleet:
             name = name_of(machine.host, machine.name if len(own_disks) == 1 else f"{machine.name}:{disk.target}")
             pool = name_of(machine.host, disk.pool.path) if disk.pool else ""
             why = _reason_not_planned(machine, disk, mix, loads, pool in pool_rows)
-            if why or isinstance(mix, str) or machine.host.hypervisor is None:
+            guest_fs = names.slug_for("file_system", machine.guest_fs)
+            if why or isinstance(mix, str) or machine.host.hypervisor is None or guest_fs is None:
                 not_planned[name] = why
                 continue
             group = machine.host.slug
@@ -129,12 +115,12 @@ def fleet_of(hosts: Collection[Host], what_if: WhatIf | None = None) -> Fleet:
                 Machine(
                     name=name,
                     pool=pool,
-                    guest_fs=machine.guest_fs,
+                    guest_fs=guest_fs,
                     hypervisor=machine.host.hypervisor.slug,
-                    shares=mix.shares,
+                    shares={names.slug_for("workload", name) or name: share for name, share in mix.shares.items()},
                     size_bytes=float(disk.size_bytes),
                     load=loads[disk.pk],
-                    is_pinned=name in changes.pinned or (machine.is_pinned and name not in changes.freed),
+                    is_pinned=machine.is_pinned,
                     excluded=tuple(sorted({other.name for other in pools} - targets - {pool})),
                     apart=f"{group}/{machine.apart}" if machine.apart else "",
                     together=f"{group}/{machine.together}" if machine.together else "",
@@ -166,7 +152,10 @@ def _reason_not_planned(
     )
     if why := next((text for is_so, text in reasons if is_so), ""):
         return why
-    return mix if isinstance(mix, str) else ""
+    if isinstance(mix, str):
+        return mix
+    unknown = [name for name in mix.shares if names.slug_for("workload", name) is None]
+    return f"its mix names {unknown[0]}, which is no workload of the catalogue: state it again" if unknown else ""
 
 
 def _is_known(file_system: str) -> bool:

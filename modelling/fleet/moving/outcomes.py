@@ -1,30 +1,24 @@
 """Judge moves by comparing disks before and after with what was promised. This is observational evidence."""
 
 from collections import Counter
-from collections.abc import Collection
 from dataclasses import asdict
 from datetime import timedelta
-from math import log
 from typing import Any
 
 import numpy as np
 from django.db.models import Q
 from django.utils.timezone import now
 
-from experiments.models import DiskStatistics, Host
+from experiments.models import DiskStatistics
 from kdb.jobs import jobs
 from kdb.models import Job
-from modelling.evidence.normal import NORMAL_95
-from modelling.fleet.placement.selectors import Outcome
 from modelling.models import PlacementMove
 
 from .comparison import KEPT, UNKNOWN, VERDICTS, Minutes, compare
-from .observed_fleet import Fleet, name_of
 
 JOB = "placement_outcomes"
 WATCHED = timedelta(days=7)  # before, and after
 EVERY = timedelta(hours=1)
-MOST = 200  # newest moves that plans use
 _FIELDS = ("seconds", "reads", "writes", "read_bytes", "write_bytes", "read_seconds", "write_seconds", "flush_seconds")
 
 State = PlacementMove.State
@@ -58,51 +52,6 @@ def _minutes(move: PlacementMove, begin: Any, end: Any) -> Minutes:
     rows = np.array([(at.timestamp(), *sums) for at, *sums in whole.values_list("starts_at", *_FIELDS)], float)
     starts, seconds, reads, writes, read_bytes, write_bytes, *busy = rows.reshape(-1, 1 + len(_FIELDS)).T
     return Minutes(starts, seconds, reads + writes, reads, read_bytes + write_bytes, np.sum(busy, axis=0))
-
-
-def outcomes_on(hosts: Collection[Host], fleet: Fleet) -> tuple[list[Outcome], set[tuple[str, str]]]:
-    """Return the known outcomes of moves on these hosts, and the pairs of pools between which moves are still watched.
-
-    The load of a move is that of its plan; of a move by hand that of its disk now, if it is in the fleet.
-    """
-    names = {(disk.machine_id, disk.target): name for name, disk in fleet.disks.items()}
-    loads = {machine.name: machine for machine in fleet.machines}
-    moved = PlacementMove.objects.filter(
-        host__in=hosts, state__in=MOVED, from_pool__isnull=False, to_pool__isnull=False
-    )
-    outcomes, watched = [], set()
-    for move in moved.select_related("host", "from_pool", "to_pool").order_by("-pk")[:MOST]:
-        assert move.from_pool
-        assert move.to_pool
-        assert move.switched_at
-        here, there = (name_of(move.host, pool.path) for pool in (move.from_pool, move.to_pool))
-        speed = move.outcome.get("speed")
-        if speed is None:
-            if move.switched_at > now() - WATCHED - EVERY:
-                watched.add((here, there))
-            continue
-        name = names.get((move.machine_id or 0, move.disk), "")
-        former_name = name_of(move.host, move.machine_name)
-        if former_name in loads:  # the name belongs to another machine now
-            former_name = f"{former_name} ({move.machine_uuid})"
-        shares = move.advice.get("mix", {}).get("shares") or (loads[name].shares if name else None)
-        guest_fs = move.advice.get("guest_fs") or (loads[name].guest_fs if name else "")
-        if shares and guest_fs:
-            width = log(move.outcome["high"] / move.outcome["low"])
-            outcomes.append(
-                Outcome(
-                    number=move.pk,
-                    machine=name or former_name,
-                    guest_fs=guest_fs,
-                    shares=shares,
-                    here=here,
-                    there=there,
-                    speed=log(speed),
-                    variance=(width / 2 / NORMAL_95) ** 2,
-                    days=(now() - move.switched_at) / timedelta(days=1),
-                )
-            )
-    return outcomes, watched
 
 
 def judge_due_moves(run: jobs.JobRun) -> None:

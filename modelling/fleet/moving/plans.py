@@ -1,7 +1,6 @@
 """Make plans for observed machines, and store them with their evidence."""
 
 import json
-import shlex
 from collections.abc import Collection, Mapping
 from dataclasses import asdict
 from typing import Any
@@ -13,19 +12,17 @@ from django.db.models import QuerySet
 from django.urls import reverse
 
 from experiments import permissions
-from experiments.fleet.driver.proxmox.configuration import owner_of
-from experiments.models import Host, ObservedMachine, ObservedPool
+from experiments.models import Host, ObservedMachine
 from kdb.pairs import pair_key
 from kdb.units import THROUGHPUT
 from modelling.answers.words import address, comparison_address
 from modelling.evidence import counts, names
 from modelling.evidence.question import Question
-from modelling.fleet.placement.selectors import MODEL, RUNS, FleetError, Measured, Rules, compute_plan, plan_document
+from modelling.fleet.placement.selectors import MODEL, FleetError, Measured, Rules, compute_plan, plan_document
 from modelling.models import Laboratory, PlacementDecision, PlacementPlan, PlacementPolicy, StatedMix
 from modelling.own_lab.selectors import laboratories_of
 
-from .observed_fleet import Fleet, WhatIf, fleet_of, name_of, with_measured_rate
-from .outcomes import outcomes_on
+from .observed_fleet import Fleet, fleet_of, with_measured_rate
 
 Action = PlacementDecision.Action
 
@@ -68,24 +65,16 @@ def _measured(hosts: Collection[Host], fleet: Fleet, user: User | None) -> list[
     ]
 
 
-def make_plan(
-    hosts: Collection[Host],
-    *,
-    user: User | None,
-    rules: Rules | None = None,
-    what_if: WhatIf | None = None,
-    instead_of: PlacementPlan | None = None,
-) -> PlacementPlan:
+def make_plan(hosts: Collection[Host], *, user: User | None, rules: Rules | None = None) -> PlacementPlan:
     """Plan for the machines seen on these hosts, and store the plan. Raises PlacementError."""
-    rules, what_if = rules or Rules(), what_if or WhatIf()
-    earlier_moves = 0
+    rules, earlier_moves = rules or Rules(), 0
     if rules.copy_rate == Rules().copy_rate:
         rules, earlier_moves = with_measured_rate(rules, hosts)
-    fleet = fleet_of(hosts, what_if)
+    fleet = fleet_of(hosts)
     measured = _measured(hosts, fleet, user)
     revision = counts.revision()
     try:
-        best = compute_plan(fleet.machines, fleet.pools, rules, measured, *outcomes_on(hosts, fleet))
+        best = compute_plan(fleet.machines, fleet.pools, rules, measured)
     except FleetError as error:
         raise PlacementError(str(error)) from error
     content = {
@@ -98,16 +87,13 @@ def make_plan(
         entry.update(_machine_details(entry, fleet))
     for entry in content["to_measure"]:
         entry["campaign"] = _campaign_address(entry, hosts)
-    for entry in content["proposals"]:
-        entry.update(_proposal_details(entry, fleet))
     for entry in content["counted"]:
-        entry["address"] = reverse("sitting" if entry["kind"] == RUNS else "placement-move", args=[entry["number"]])
-    variation = {name: sorted(getattr(what_if, name)) for name in ("pinned", "freed", "excluded")}
+        entry["address"] = reverse("sitting", args=[entry["number"]])
     with transaction.atomic():
         plan = PlacementPlan.objects.create(
-            rules={**asdict(rules), **variation, "reserves": dict(what_if.reserves)},
+            rules=asdict(rules),
             content=json.loads(json.dumps(content)),
-            **{"revision": revision, "model": MODEL, "instead_of": instead_of, "made_by": user},
+            **{"revision": revision, "model": MODEL, "made_by": user},
         )
         plan.hosts.set(hosts)
         plan.laboratories.set([site.laboratory for site in measured if site.site in best.measured])
@@ -154,55 +140,6 @@ def _campaign_address(missing: Mapping[str, Any], hosts: Collection[Host]) -> st
         "host_file_systems": sorted({pair[1] for pair in pairs}),
     }
     return f"{reverse('campaign-new')}?{urlencode(parameters, doseq=True)}"
-
-
-def _proposal_details(proposal: Mapping[str, Any], fleet: Fleet) -> dict[str, Any]:
-    """Return how to carry out a proposal: command lines of kdb measure, or the page that moves a disk."""
-    pools = [fleet.pool_rows[name] for name in proposal["pools"]]
-    if proposal["kind"] == RUNS:
-        places = [f"--place={pool.path}={pool.path}" for pool in pools]
-        words = ["--laboratory", "NAME", "--machine", proposal["site"], *places]
-        lines = [shlex.join(["kdb", "measure", workload, *words]) for workload in proposal["shares"]]
-        return {"commands": lines, "address": ""}
-    disk = fleet.disks[proposal["machine"]]
-    parameters = urlencode({"disk": disk.target, "pool": pools[1].pk})
-    return {"commands": [], "address": f"{reverse('placement-move-disk', args=[disk.machine_id])}?{parameters}"}
-
-
-def shell_commands(plan: PlacementPlan) -> str:
-    """Write the shell commands that carry out the plan by hand on each host."""
-    rows = ObservedPool.objects.filter(host__in=plan.hosts.all()).select_related("host")
-    by_name = {name_of(pool.host, pool.path): pool for pool in rows}
-    lines = [f"# Moves of plan {plan.pk} (revision {plan.revision}): one after another, with a look at each answer."]
-    for entry in plan.content["machines"]:
-        if not entry["is_move"] or (pool := by_name.get(entry["pool"])) is None:
-            continue
-        comment = " ".join(f"{entry['machine']}: {' '.join(entry['explanation'])}".split())
-        is_proxmox = pool.host.manager == Host.Driver.PROXMOX
-        lines += ["", f"# {comment}", *(_by_qm(entry, pool) if is_proxmox else _by_virsh(entry, pool))]
-    return "\n".join(lines) + "\n"
-
-
-def _by_virsh(entry: Mapping[str, Any], pool: ObservedPool) -> list[str]:
-    old, new = shlex.quote(entry["path"]), shlex.quote(f"{pool.path}/{entry['path'].rpartition('/')[2]}")
-    machine, disk = shlex.quote(entry["machine_uuid"]), shlex.quote(entry["disk"])
-    return [
-        f"virsh domblklist {machine}   # {disk} is at {old}; no snapshot: virsh snapshot-list {machine}",
-        f"virsh blockcopy {machine} {disk} --dest {new} --transient-job --synchronous-writes --wait --verbose",
-        f"virsh suspend {machine}; sync {new}",
-        f"virsh dumpxml {machine} --inactive > {machine}.xml   # there, put {new} in place of {old}",
-        f"virsh define {machine}.xml && virsh blockjob {machine} {disk} --pivot && virsh resume {machine}",
-        f"mv -n {old} {old}.kept   # once it runs from {new}",
-    ]
-
-
-def _by_qm(entry: Mapping[str, Any], pool: ObservedPool) -> list[str]:
-    number, disk = owner_of(entry["path"]), shlex.quote(entry["disk"])
-    old, new = shlex.quote(entry["path"]), shlex.quote(pool.path)
-    return [
-        f"qm config {number}   # {disk} is at {old}; no snapshot: qm listsnapshot {number}",
-        f"qm disk move {number} {disk} {new}   # {old} stays as an unused disk",
-    ]
 
 
 def state_mix(machine: ObservedMachine, shares: Mapping[str, float], *, user: User | None) -> None:

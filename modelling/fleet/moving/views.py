@@ -2,17 +2,17 @@
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.views.decorators.http import require_http_methods, require_safe
+from django.views.decorators.http import require_http_methods
 
 from experiments import permissions
 from experiments.campaigns.views import operators_only
 from experiments.models import ObservedMachine, ObservedPool
 from kdb.accounts.users import user_of
 from kdb.web.htmx import varies_for_htmx, wants_fragment
-from modelling.models import PlacementMove, PlacementPlan
+from modelling.models import PlacementMove
 
 from . import manual, moves, pages, plans, policies
-from .forms import EmptyForm, MixForm, MoveForm, PlanForm, PolicyForm, WhatIfForm
+from .forms import EmptyForm, MixForm, MoveForm, PlanForm, PolicyForm
 from .plans import PlacementError
 
 
@@ -34,44 +34,17 @@ def placement(request: HttpRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @operators_only
 def plan_detail(request: HttpRequest, pk: int) -> HttpResponse:
-    """Show a plan; confirm moves of it, or make a variant."""
-    plan = get_object_or_404(plans.visible_to(request.user).select_related("made_by", "instead_of"), pk=pk)
+    """Show a plan, and confirm moves of it."""
+    plan = get_object_or_404(plans.visible_to(request.user).select_related("made_by"), pk=pk)
     page, problem = pages.plan_page(plan), ""
-    form = WhatIfForm(plan, request.POST if request.POST.get("do") == "what-if" else None)
     if request.method == "POST":
         try:
-            if (answer := _handle_plan_button(request, plan, form)) is not None:
-                return answer
-        except PlacementError as error:
-            problem = str(error)
-    context = {"plan": plan, "page": page, "form": form, "problem": problem}
-    return render(request, "modelling/plan.html", context, status=409 if problem else 422 if form.errors else 200)
-
-
-def _handle_plan_button(request: HttpRequest, plan: PlacementPlan, form: WhatIfForm) -> HttpResponse | None:
-    """Perform the action of the pressed button; None where its form has errors."""
-    match request.POST.get("do"):
-        case "confirm":
             moves.confirm(plan, request.POST.getlist("machine"), user=user_of(request))
             return redirect("placement-plan", plan.pk)
-        case "what-if":
-            if not form.is_valid():
-                return None
-            hosts = list(plan.hosts.all())
-            other = plans.make_plan(
-                hosts, user=user_of(request), rules=form.rules(), what_if=form.what_if(), instead_of=plan
-            )
-            return redirect("placement-plan", other.pk)
-        case name:
-            raise Http404(f"nothing is called {name}")
-
-
-@require_safe
-@operators_only
-def plan_commands(request: HttpRequest, pk: int) -> HttpResponse:
-    """Show the shell commands of a plan."""
-    plan = get_object_or_404(plans.visible_to(request.user), pk=pk)
-    return HttpResponse(plans.shell_commands(plan), content_type="text/plain; charset=utf-8")
+        except PlacementError as error:
+            problem = str(error)
+    context = {"plan": plan, "page": page, "problem": problem}
+    return render(request, "modelling/plan.html", context, status=409 if problem else 200)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -116,8 +89,7 @@ def move_disk(request: HttpRequest, pk: int) -> HttpResponse:
     machine = get_object_or_404(
         ObservedMachine.objects.select_related("host"), pk=pk, host__in=permissions.hosts_visible_to(request.user)
     )
-    asked = {name: request.GET[name] for name in ("disk", "pool") if name in request.GET}
-    form = MoveForm(machine, request.POST if request.method == "POST" else None, initial=asked)
+    form = MoveForm(machine, request.POST if request.method == "POST" else None)
     if request.method == "POST" and form.is_valid():
         try:
             move = manual.move_disk(**form.cleaned_data, user=user_of(request))

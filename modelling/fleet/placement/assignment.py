@@ -8,23 +8,20 @@ A unit is a machine, or several that lie together. With x_ip = 1 where unit i mo
     of each group, comers to p <= 1 where it has no member in p, else <= leavers of p / members in p
 
 over v_ip > 0 only: no unit moves at a loss, and staying is always allowed.
-Three methods are tried until one is close enough to its bound: the largest gain first; the linear relaxation, with its
-integral moves and then the largest gains that still fit; the integer search, as long as there is time.
+Two methods are tried until one is close enough to its bound: the largest gain first; the integer search, as long as
+there is time.
 Solved by HiGHS (Huangfu and Hall 2018, 10.1007/s12532-017-0130-5) through scipy. Source: docs/models/placement.md.
 """
 
-import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import csr_array
 
-from .content import BEST_FOUND, EXACT, GREEDY, METHODS
+from .content import BEST_FOUND, EXACT, GREEDY
 
-MOST_CELLS = 50_000  # units times pools that are solved at once; more are divided into regions
-RELAXATION_SECONDS = 60.0  # time limit, in addition to that of the search
 _TINY, _WHOLE = 1e-9, 1e-6
 
 
@@ -58,7 +55,6 @@ class Assignment:
     gain: float
     bound: float
     method: str
-    regions: int = 1
 
 
 @dataclass
@@ -101,18 +97,6 @@ class Filling:
             self._places[groups, place] += sign
         self.pools[unit] = pool
 
-    def make_moves(self, moves: list[tuple[int, int]], *, together: bool) -> None:
-        """Make these moves. together : unchecked; else those allowed, until no other one makes room"""
-        waiting, before = moves, len(moves) + 1
-        while len(waiting) < before:
-            before, refused = len(waiting), []
-            for unit, pool in waiting:
-                if together or not self.forbidden_by(unit, pool):
-                    self.move(unit, pool)
-                else:
-                    refused.append((unit, pool))
-            waiting = refused
-
     def improve(self) -> None:
         """Make single moves that gain, the largest value first, until constraints allow no more."""
         values = self.problem.values
@@ -142,79 +126,29 @@ def greedy(problem: Problem) -> Filling:
     return filling
 
 
-def assign(problem: Problem, kinds: Sequence[str], seconds: float, gap: float) -> Assignment:
-    """Return the best assignment found in the time, in regions if there are more than MOST_CELLS cells.
+def assign(problem: Problem, seconds: float, gap: float) -> Assignment:
+    """Return the best assignment found in the time.
 
-    kinds : (P,) property of the pools that gains depend on; each region gets pools of all kinds
-    seconds : for the search of all regions together; 0: none
+    seconds : for the search; 0: none
     gap : how far from the bound is near enough, a share of it
     """
-    regions = divide_into_regions(len(problem.here), kinds)
-    pools, assignments = problem.here.copy(), []
-    end = time.monotonic() + seconds
-    for number, members in enumerate(regions):
-        units = np.flatnonzero(np.isin(problem.here, members))
-        place = np.full(len(problem.room), -1)
-        place[members] = np.arange(len(members))
-        inside = np.full(len(problem.here), -1)
-        inside[units] = np.arange(len(units))
-        groups = (inside[group] for group in problem.apart)
-        part = replace(
-            problem,
-            values=problem.values[np.ix_(units, members)],
-            here=place[problem.here[units]],
-            sizes=problem.sizes[units],
-            loads=problem.loads[units],
-            room=problem.room[members],
-            headroom=problem.headroom[members],
-            apart=[kept for group in groups if len(kept := group[group >= 0]) > 1],
-        )
-        left = max(end - time.monotonic(), 0.0) / (len(regions) - number)
-        assignments.append(_assign_region(part, left, gap))
-        pools[units] = members[assignments[number].pools]
-    return Assignment(
-        pools,
-        gain=sum(assignment.gain for assignment in assignments),
-        bound=sum(assignment.bound for assignment in assignments),
-        method=max((assignment.method for assignment in assignments), key=METHODS.index, default=EXACT),
-        regions=len(regions),
-    )
-
-
-def divide_into_regions(units: int, kinds: Sequence[str]) -> list[np.ndarray]:
-    """Divide the pools of each kind evenly among regions of at most MOST_CELLS cells on average."""
-    number = max(1, min(int(np.ceil(np.sqrt(units * len(kinds) / MOST_CELLS))), len(kinds) // 2))
-    order = np.argsort(np.array(kinds), kind="stable")
-    return [np.sort(order[start::number]) for start in range(number)]
-
-
-def _assign_region(problem: Problem, seconds: float, gap: float) -> Assignment:
-    """Solve a region by the largest gain first, the relaxation, and the search, until the gap is reached."""
-    end = time.monotonic() + seconds
     best, method = greedy(problem), GREEDY
     bound = float(np.maximum(problem.values.max(axis=1, initial=0.0), 0.0).sum())
-    units, pools = np.nonzero(problem.values > 0)
-    constraints = _constraints(problem, units, pools)
-    for integral in (False, True):
-        left = end - time.monotonic() if integral else RELAXATION_SECONDS
-        if bound - best.gain <= gap * bound or left <= 0:
-            break
+    if bound - best.gain > gap * bound and seconds > 0:
+        units, pools = np.nonzero(problem.values > 0)
         solution = milp(
             -problem.values[units, pools],
-            integrality=np.full(len(units), integral),
+            integrality=np.ones(len(units)),
             bounds=Bounds(0, 1),
-            constraints=constraints,
-            options={"time_limit": left, "mip_rel_gap": gap},
+            constraints=_constraints(problem, units, pools),
+            options={"time_limit": seconds, "mip_rel_gap": gap},
         )
-        if not integral and solution.status:  # time limit reached: neither bound nor solution
-            continue
-        reached = solution.mip_dual_bound if integral else solution.fun
-        if reached is not None and np.isfinite(reached):
-            bound = min(bound, -float(reached))
+        if solution.mip_dual_bound is not None and np.isfinite(solution.mip_dual_bound):
+            bound = min(bound, -float(solution.mip_dual_bound))
         if solution.x is not None:
             taken = Filling(problem)
-            whole = np.flatnonzero(solution.x > 1 - _WHOLE)
-            taken.make_moves(list(zip(units[whole].tolist(), pools[whole].tolist(), strict=True)), together=integral)
+            for place in np.flatnonzero(solution.x > 1 - _WHOLE):
+                taken.move(int(units[place]), int(pools[place]))
             taken.improve()
             if taken.gain > best.gain:
                 best, method = taken, BEST_FOUND

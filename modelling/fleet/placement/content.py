@@ -11,12 +11,12 @@ from modelling.estimation.verdict import STRENGTHS
 
 
 class FleetError(ValueError):
-    """Machines, pools or rules are invalid; the text names the item, the field, and what is allowed."""
+    """What machines are to do contradicts itself; the text says where."""
 
 
 @dataclass(frozen=True)
 class Pool:
-    """A place for images.
+    """A place for images. host_fs : slug
 
     free_bytes : including reserve_bytes, which have to stay free
     most_load : limit on the load of all its machines; None: not known, so not limited
@@ -35,7 +35,8 @@ class Pool:
 class Machine:
     """A virtual machine and its load.
 
-    pool : where it is now; shares : known workload to its share of the time, above 0, in any unit
+    pool : where it is now; guest_fs, hypervisor : slugs
+    shares : slug of a workload to its share of the time, above 0, in any unit
     size_bytes : to copy; load : mean
     excluded : pools it must not move to
     apart : name of a group of which no two move into one pool; together : of a group that stays in one pool
@@ -85,7 +86,7 @@ class Prospect:
     gain : expected loss by staying less that by moving, as a share of the better of both
     gaining, losing : probability of gaining at least the margin, and of being slower
     strength : of the weakest answer used; laboratories : of that answer
-    runs, moves : used, on the host of the pools; measured : share of the load that these cover
+    runs : used, on the host of the pools; measured : share of the load that these cover
     """
 
     ratio: float
@@ -98,7 +99,6 @@ class Prospect:
     laboratories: int
     runs: int = 0
     measured: float = 0.0
-    moves: int = 0
 
 
 @dataclass(frozen=True)
@@ -161,40 +161,12 @@ class ToMeasure:
     machines: int
 
 
-RUNS, TRIAL = ("runs", "trial move")
-MOVE = "move"  # kind of Counted, besides RUNS
-
-
-@dataclass(frozen=True)
-class Proposal:
-    """A proposal to find the best pool for machines of one load: by runs on pools, or by one trial move.
-
-    site, guest_fs, shares : of the machines; machines : their number
-    pools : to run on, first the one that most machines are on; of a trial, source and target
-    gain : expected advantage of the pool chosen afterwards over the one chosen now, a share; an upper limit if pools
-        are too full for all
-    runs : needed, under all workloads together; 0 for a trial move
-    machine : to move for a trial, the smallest; copy_seconds : of its copy
-    """
-
-    kind: str
-    site: str
-    guest_fs: str
-    shares: Mapping[str, float]
-    machines: int
-    pools: tuple[str, ...]
-    gain: float
-    runs: int = 0
-    machine: str = ""
-    copy_seconds: float = 0.0
+RUNS = "runs"  # kind of Counted
 
 
 @dataclass(frozen=True)
 class Counted:
-    """Runs of one sitting, or one move, that a plan uses.
-
-    number : of the sitting or the move; text : description with the outcome
-    """
+    """Runs of one sitting that a plan uses. number : of the sitting; text : description with the outcome"""
 
     kind: str
     number: int
@@ -210,22 +182,19 @@ EXACT, BEST_FOUND, GREEDY = METHODS = ("exact", "best found", "greedy")
 class Plan:
     """The advice on all machines, in their order.
 
-    gain : sum of the machines' expected gains; bound : upper limit under the same constraints and regions; gap : share
-        of the bound that may be missing
-    method : the least exact of all regions; regions : number of parts solved independently
-    measured : sites with runs of a laboratory on their pools
-    counted : these runs, and the moves with outcomes used; proposals : for loads with too little evidence
+    gain : sum of the machines' expected gains; bound : upper limit under the same constraints; gap : share of the bound
+        that may be missing
+    method : the least exact of all sites
+    measured : sites with runs of a laboratory on their pools; counted : these runs
     """
 
     advice: tuple[Advice, ...]
     gain: float
     bound: float
     method: str
-    regions: int
     to_measure: tuple[ToMeasure, ...]
     measured: tuple[str, ...] = ()
     counted: tuple[Counted, ...] = ()
-    proposals: tuple[Proposal, ...] = ()
 
     @property
     def gap(self) -> float:

@@ -33,8 +33,7 @@ class Known:
     """The knowledge of pairs of file systems from one part of an answer.
 
     numbers : sets of pairs connected by measured comparisons; strength : of its verdict
-    runs, moves : on the pools themselves, whose names replace the host file systems in pairs, and between them; both 0
-        for published knowledge
+    runs : on the pools themselves, whose names replace the host file systems in pairs; 0 for published knowledge
     together : function of pairs and shares of workloads to their joint posterior, of published knowledge
     """
 
@@ -43,7 +42,6 @@ class Known:
     strength: str
     laboratories: int
     runs: int = 0
-    moves: int = 0
     together: Together | None = None
 
     def joins(self, pair: str, other: str) -> bool:
@@ -173,16 +171,6 @@ def _differences(parts: Sequence[tuple[str, float, Known, tuple[str, str]]]) -> 
     return differences
 
 
-def host_prospect(evidence: Known, there: str, here: str, margin: float) -> Prospect | None:
-    """Compute the prospect of a machine from runs and moves under its whole load; None if they do not connect the two.
-
-    there, here : pairs of its guest file system and a pool
-    """
-    if not evidence.joins(there, here):
-        return None
-    return _make_prospect(difference(evidence.posterior, there, here), [(1.0, evidence)], margin)
-
-
 def _make_prospect(mixture: Difference, used: Sequence[tuple[float, Known]], margin: float) -> Prospect:
     """Summarise a difference as a prospect. used : shares of the load, with their knowledge"""
     weakest = min((known for _, known in used), key=lambda known: STRENGTHS.index(known.strength))
@@ -199,8 +187,7 @@ def _make_prospect(mixture: Difference, used: Sequence[tuple[float, Known]], mar
         strength=weakest.strength,
         laboratories=weakest.laboratories,
         runs=sum(known.runs for _, known in used),
-        measured=sum(share for share, known in used if known.runs or known.moves),
-        moves=sum(known.moves for _, known in used),
+        measured=sum(share for share, known in used if known.runs),
     )
 
 
@@ -213,13 +200,8 @@ def chances(mixture: Difference, margin: float) -> tuple[float, float]:
 
 def is_sure(prospect: Prospect, rules: Rules) -> bool:
     """Tell whether the evidence suffices for a move."""
-    return are_sure(prospect.gaining, prospect.losing, prospect.strength, rules)
-
-
-def are_sure(gaining: float, losing: float, strength: str, rules: Rules) -> bool:
-    """Tell whether these probabilities and this strength of evidence suffice for a move."""
     return (
-        gaining >= rules.least_gaining
-        and losing <= rules.most_losing
-        and STRENGTHS.index(strength) >= STRENGTHS.index(rules.least_strength)
+        prospect.gaining >= rules.least_gaining
+        and prospect.losing <= rules.most_losing
+        and STRENGTHS.index(prospect.strength) >= STRENGTHS.index(rules.least_strength)
     )

@@ -1,19 +1,17 @@
 """Plan moves for all machines, with the evidence of each and the constraint against a better one. No Django.
 
-A what-if is a plan with other pools, machines or rules. Source: docs/models/placement.md.
+Source: docs/models/placement.md.
 """
 
 import math
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import fields
+from collections.abc import Sequence
 from functools import cache
 
 import numpy as np
 
 from kdb.pairs import pair_key
-from modelling.estimation.verdict import STRENGTHS
 
 from .assignment import Assignment, Filling, Problem, assign
 from .content import (
@@ -37,24 +35,15 @@ from .content import (
     ToMeasure,
     Unknown,
 )
-from .expected_gain import Knowledge, Known, host_prospect, is_sure, prospect
+from .expected_gain import Knowledge, is_sure, prospect
 
 _NOT_A_MOVE = -math.inf
 
 
-def plan(
-    machines: Sequence[Machine],
-    pools: Sequence[Pool],
-    knowledge: Knowledge,
-    rules: Rules,
-    host_evidence: Mapping[str, Known] | None = None,
-) -> Plan:
-    """Return the moves that gain most under the constraints; raises FleetError for invalid input.
-
-    host_evidence : machine to the evidence of runs and moves on its site's pools, which takes precedence
-    """
-    check(machines, pools, rules)
-    seen = _Prospects(knowledge, rules, host_evidence or {})
+def plan(machines: Sequence[Machine], pools: Sequence[Pool], knowledge: Knowledge, rules: Rules) -> Plan:
+    """Return the moves that gain most under the constraints. Raises FleetError."""
+    check(machines)
+    seen = _Prospects(knowledge, rules)
     advice: dict[str, Advice] = {}
     assignments: list[Assignment] = []
     end = time.monotonic() + rules.seconds
@@ -66,14 +55,13 @@ def plan(
             continue
         one = _Site(there, inside, seen, rules)
         left = max(end - time.monotonic(), 0.0) / (len(sites) - number)
-        assignments.append(assign(one.problem, [pool.host_fs for pool in inside], left, rules.gap))
+        assignments.append(assign(one.problem, left, rules.gap))
         advice |= one.advice(assignments[-1].pools)
     return Plan(
         advice=tuple(advice[machine.name] for machine in machines),
         gain=sum(assignment.gain for assignment in assignments),
         bound=sum(assignment.bound for assignment in assignments),
         method=max((assignment.method for assignment in assignments), key=METHODS.index, default=EXACT),
-        regions=sum(assignment.regions for assignment in assignments),
         to_measure=_to_measure(machines, pools, seen),
     )
 
@@ -86,7 +74,7 @@ def cost(machine_bytes: float, rules: Rules) -> float:
 class _Prospects:
     """Compute prospects, each once for all machines that it is the same for."""
 
-    def __init__(self, knowledge: Knowledge, rules: Rules, host_evidence: Mapping[str, Known]) -> None:
+    def __init__(self, knowledge: Knowledge, rules: Rules) -> None:
         @cache
         def of(
             hypervisor: str,
@@ -99,19 +87,10 @@ class _Prospects:
             return prospect(knowledge, hypervisor, guest_fs, dict(shares), there, here, rules.margin, pools)
 
         self._of = of
-        self._host_evidence, self._margin = host_evidence, rules.margin
-        self._host_prospects: dict[tuple[int, str, str], Prospect | None] = {}
         parts = [part for several in knowledge.values() for part in several if part.runs]
         self._on_pools = {pair for part in parts for joined in part.numbers for pair in joined}
 
     def __call__(self, machine: Machine, there: Pool, here: Pool) -> Prospect | Unknown:
-        if (evidence := self._host_evidence.get(machine.name)) is not None:
-            names = pair_key(machine.guest_fs, there.name), pair_key(machine.guest_fs, here.name)
-            key = (id(evidence), *names)
-            if key not in self._host_prospects:
-                self._host_prospects[key] = host_prospect(evidence, *names, self._margin)
-            if (measured := self._host_prospects[key]) is not None:
-                return measured
         ran = {pair_key(machine.guest_fs, pool.name) for pool in (there, here)} <= self._on_pools
         shares = tuple(sorted(machine.shares.items()))
         pools = (there.name, here.name) if ran else None
@@ -174,7 +153,7 @@ class _Site:
         return prospect.gain - cost(self.machines[machine].size_bytes, self.rules)
 
     def _prospect(self, machine: int, pool: int) -> Prospect | Unknown | None:
-        """Return the prospect; None for pools of one host file system that runs or moves do not compare."""
+        """Return the prospect; None for pools of one host file system that runs do not compare."""
         there, here = self.pools[pool], self.pools[self.here[machine]]
         if there is here:
             return None
@@ -238,11 +217,7 @@ class _Site:
             return None
         unit = int(self.unit[number])
         reason = self.allowed[number, best] or filling.forbidden_by(unit, best)
-        return Better(
-            self.pools[best].name,
-            float(gains[best]),
-            reason or ("together" if len(self.members[unit]) > 1 else "region"),
-        )
+        return Better(self.pools[best].name, float(gains[best]), reason or "together")
 
 
 def _to_measure(machines: Sequence[Machine], pools: Sequence[Pool], seen: _Prospects) -> tuple[ToMeasure, ...]:
@@ -264,49 +239,13 @@ def _to_measure(machines: Sequence[Machine], pools: Sequence[Pool], seen: _Prosp
     return tuple(ToMeasure(*asked, machines=number) for asked, number in ordered)
 
 
-def check(machines: Sequence[Machine], pools: Sequence[Pool], rules: Rules) -> None:
-    """Raise FleetError at the first invalid field."""
-    for kind, names in (("pool", [pool.name for pool in pools]), ("machine", [machine.name for machine in machines])):
-        twice = [name for name, number in Counter(names).items() if number > 1]
-        if twice:
-            raise FleetError(f"{kind} {twice[0]!r} is given twice; names differ")
-    for pool in pools:
-        _number(f"pool {pool.name!r}, free_bytes", pool.free_bytes)
-        _number(f"pool {pool.name!r}, reserve_bytes", pool.reserve_bytes)
-        if pool.most_load is not None:
-            _number(f"pool {pool.name!r}, most_load", pool.most_load)
-    known = {pool.name for pool in pools}
+def check(machines: Sequence[Machine]) -> None:
+    """Raise FleetError where two machines are to lie both together and apart."""
     units: dict[str, list[Machine]] = {}
     for machine in machines:
-        name = f"machine {machine.name!r}"
-        for field, asked in (("pool", {machine.pool}), ("excluded", set(machine.excluded))):
-            if unknown := sorted(asked - known):
-                raise FleetError(f"{name}, {field}: {unknown[0]!r} is none of the pools")
-        _number(f"{name}, size_bytes", machine.size_bytes)
-        _number(f"{name}, load", machine.load)
-        if not machine.shares:
-            raise FleetError(f"{name}, shares: none is given; at least one workload with a share above 0")
-        for workload, share in machine.shares.items():
-            _number(f"{name}, share of {workload}", share, above=True)
         if machine.together:
             units.setdefault(machine.together, []).append(machine)
     for group, members in units.items():
         apart = Counter(machine.apart for machine in members if machine.apart)
         if both := [name for name, number in apart.items() if number > 1]:
             raise FleetError(f"machines of {group!r} are to lie together, and as {both[0]!r} apart; one of the two")
-    for rule in fields(rules):
-        value = getattr(rules, rule.name)
-        if rule.name == "least_strength":
-            if value not in STRENGTHS:
-                raise FleetError(f"rules, least_strength: {value!r}; one of {', '.join(STRENGTHS)}")
-        else:
-            _number(f"rules, {rule.name}", value, above=rule.name in ("horizon", "copy_rate"))
-            if rule.name in ("margin", "least_gaining", "most_losing", "slowdown", "gap") and value > 1:
-                raise FleetError(f"rules, {rule.name}: {value}; a share, 1 at most")
-    if rules.margin >= 1:
-        raise FleetError(f"rules, margin: {rules.margin}; below 1")
-
-
-def _number(name: str, value: float, *, above: bool = False) -> None:
-    if not math.isfinite(value) or value < 0 or (above and value == 0):
-        raise FleetError(f"{name}: {value}; a number {'above 0' if above else 'of 0 or more'}")

@@ -1,11 +1,9 @@
 """Write plans in words. No Django."""
 
 from collections.abc import Mapping
-from math import exp
 
 from modelling.evidence.axes import AXES, entry_label
-from modelling.evidence.normal import NORMAL_95
-from modelling.evidence.words import counted, listed, load, percent, size, times
+from modelling.evidence.words import counted, load, percent, size, times
 
 from .content import (
     BEST_FOUND,
@@ -17,14 +15,11 @@ from .content import (
     NOT_KNOWN,
     NOT_SURE,
     PINNED,
-    RUNS,
     Advice,
     Plan,
-    Proposal,
     Prospect,
     ToMeasure,
 )
-from .host_evidence import Outcome
 
 _FORBIDS = {
     "space": "its space, less the reserve and what moves there, is too small",
@@ -33,7 +28,6 @@ _FORBIDS = {
     "together": "the machines that lie together with it cannot follow",
     "excluded": "it is excluded for this machine",
     "pinned": "the machine is pinned",
-    "region": "it is planned in another region",
 }
 _STAYS = {
     PINNED: "It is pinned.",
@@ -63,13 +57,11 @@ def explanation(advice: Advice) -> tuple[str, ...]:
 
 def describe_prospect(prospect: Prospect) -> str:
     """Write a prospect as a sentence."""
-    parts = [counted(n, noun) for n, noun in ((prospect.runs, "run"), (prospect.moves, "move")) if n]
-    runs, is_here = listed(parts), bool(parts)
-    is_all = prospect.measured > 0.999
+    is_here, is_all = prospect.runs > 0, prospect.measured > 0.999
     who = (
         "A new laboratory is"
         if not is_here
-        else f"Measured here, {runs}"
+        else f"Measured here, {counted(prospect.runs, 'run')}"
         + (": it is" if is_all else f" under {percent(prospect.measured)} of its load: it is")
     )
     published = f"the evidence is {prospect.strength} ({counted(prospect.laboratories, 'laboratory', 'laboratories')})"
@@ -97,32 +89,6 @@ def to_measure_words(missing: ToMeasure, names: Mapping[str, Mapping[str, str]])
 def runs_words(runs: int, workload: str, names: Mapping[str, Mapping[str, str]]) -> str:
     """Write which runs a plan uses."""
     return f"{counted(runs, 'run').capitalize()} under {load(names['workload'].get(workload, workload))}."
-
-
-def outcome_words(outcome: Outcome) -> str:
-    """Write which move a plan uses, with its outcome."""
-    low, high = (exp(outcome.speed + side * NORMAL_95 * outcome.variance**0.5) for side in (-1, 1))
-    return (
-        f"{outcome.machine} from {outcome.here} to {outcome.there}: on the same load {exp(outcome.speed):.2f} times as "
-        f"fast (95 %: {low:.2f} to {high:.2f})."
-    )
-
-
-def proposal_words(proposal: Proposal, names: Mapping[str, Mapping[str, str]]) -> str:
-    """Write which runs or trial move are proposed, and their expected gain."""
-    guest = names["file_system"].get(proposal.guest_fs, proposal.guest_fs)
-    loads = listed(load(names["workload"].get(name, name)) for name in proposal.shares)
-    waiting = counted(proposal.machines, "machine")
-    gains = f"choosing after it is on average up to {percent(proposal.gain)} faster than choosing now"
-    whom = f"for {waiting} with {guest} under {loads}"
-    if proposal.kind == RUNS:
-        return f"Measure {loads} on {listed(proposal.pools)}, {counted(proposal.runs, 'run')} at most: {whom} {gains}."
-    here, there = proposal.pools
-    return (
-        f"Move {proposal.machine}, the smallest of them, from {here} to {there} for trial, a copy of "
-        f"{_minutes(proposal.copy_seconds)}, and see a week later what came of it: {whom} {gains}. It can be moved "
-        "back."
-    )
 
 
 def describe_gap(plan: Plan) -> str:

@@ -9,7 +9,7 @@ from django.urls import reverse
 
 from experiments.campaigns import checks, hosts
 from experiments.campaigns.forms import HostForm
-from experiments.fleet import actions, watching
+from experiments.fleet import watching
 from experiments.fleet.driver.proxmox.configuration import parse_configuration
 from experiments.models import Host, ObservedDisk, ObservedPool
 from kdb.jobs import jobs
@@ -152,8 +152,3 @@ def test_what_does_not_go_with_the_api_is_told_by_the_form(change, field, why):
     form = HostForm(GIVEN | change, user=None)
     assert not form.is_valid()
     assert why in " ".join(form.errors[field])
-
-
-def test_by_its_api_no_requests_are_sampled(door, owner):
-    with pytest.raises(hosts.HostError, match="By its API no requests are sampled"):
-        actions.turn_on(register(door), user=owner, samples_offsets=True)

@@ -8,10 +8,8 @@ from django.utils.timezone import now
 
 from experiments.fleet import actions, retention, watching
 from experiments.fleet.driver.contract import ListedDisk, ListedMachine, ListedPool, Listing
-from experiments.laboratory.transport import offsets, remote
 from experiments.laboratory.transport.counters import Counts
-from experiments.laboratory.transport.offsets import Offsets
-from experiments.models import DiskStatistics, Host, ObservedDisk, ObservedMachine
+from experiments.models import DiskStatistics, Host, ObservedMachine
 from kdb.jobs import jobs
 from kdb.models import Job
 from tests import factories
@@ -190,48 +188,3 @@ def test_turning_on_twice_is_one_entry_and_one_job():
     assert Job.objects.count() == 1
     actions.turn_off(host, user=None)
     assert [entry.action for entry in host.audit_entries.all()] == ["observation on", "observation off"]
-
-
-def sampled(host: Host, path: str, monkeypatch, answer="7,0\t{disk}\n7,0 W 8 8\n7,0 W 16 8\n") -> watching._Watch:
-    """Return a watch that took a sample of a disk with this path, and got this answer."""
-    ObservedDisk.objects.update(path=path)
-
-    def call(machine, verb, seconds, disk):
-        assert (verb, seconds) == ("requests", offsets.SECONDS)
-        if "{disk}" not in answer:
-            raise remote.Refused(answer)
-        return answer.format(disk=disk)
-
-    monkeypatch.setattr(watching.remote, "call", call)
-    watch = watching._Watch(host, None, lambda: None)
-    watch.take_sample()
-    return watch
-
-
-@pytest.mark.parametrize("path", ["/dev/vg/mail", "/dev/zvol/tank/vm-100-disk-0", "local-lvm:vm-100-disk-0"])
-def test_disks_that_may_be_devices_of_the_host_are_sampled(host, path, monkeypatch):
-    _, by_path = sampled(host, path, monkeypatch).sample
-    assert by_path == {path: Offsets(sampled_writes=2, following_writes=1)}
-
-
-@pytest.mark.parametrize("path", ["/srv/xfs/mail.raw", "local:100/vm-100-disk-0.qcow2", "/dev/vg/$(reboot)", "-x"])
-def test_of_images_in_files_no_sample_is_asked_for(host, path, monkeypatch):
-    assert sampled(host, path, monkeypatch).sample[1] == {}  # what is asked for is answered
-
-
-def test_a_host_that_cannot_sample_says_why(host, monkeypatch):
-    assert sampled(host, "/dev/vg/mail", monkeypatch, answer="tracefs is not mounted").sample is None
-    host.refresh_from_db()
-    assert (host.offsets_error, host.observation_error) == ("tracefs is not mounted", "")
-    sampled(host, "/dev/vg/mail", monkeypatch)
-    host.refresh_from_db()
-    assert host.offsets_error == ""
-
-
-def test_a_sample_is_kept_with_the_minute_that_it_was_taken_in(host):
-    ObservedDisk.objects.update(path="/dev/vg/mail")
-    sample = (NOON + timedelta(seconds=5), {"/dev/vg/mail": Offsets(sampled_writes=30, following_writes=4)})
-    watching.save_looks(host, [look(0), look(20, writes=20)], sample=sample)
-    watching.save_looks(host, [look(50, writes=50), look(70, writes=70)])
-    first, second = DiskStatistics.objects.filter(span="minute").order_by("starts_at")
-    assert (Offsets(**first.offsets), second.offsets) == (sample[1]["/dev/vg/mail"], None)

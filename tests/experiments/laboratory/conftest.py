@@ -96,44 +96,6 @@ def guest_image(cache: Path) -> Path:
     return made_once.made_once(cache, "guest-image", f"{recipe}{'-filebench' * bool(filebench)}", build)
 
 
-# A disk as distributions make them, but small: no partitions, a boot loader, cloud-init, systemd and sshd. Of the file
-# systems' programs it has those of ext4 only.
-_BROUGHT = r"""
-set -eu
-cd "$1"
-truncate --size 1G disk.raw
-mkfs.ext4 -q disk.raw
-mkdir root
-mount -o loop,discard disk.raw root
-mmdebstrap --quiet --variant=minbase --hook-dir=/usr/share/mmdebstrap/hooks/maybe-merged-usr \
-    --dpkgopt='path-exclude=/usr/share/doc/*' --dpkgopt='path-exclude=/usr/share/man/*' \
-    --dpkgopt='path-exclude=/usr/share/locale/*' \
-    --include=usr-is-merged,linux-image-cloud-amd64,tiny-initramfs,systemd-sysv,udev,ifupdown,kmod,cloud-init \
-    --include=openssh-server,fio --customize-hook='chroot "$1" sh -c "
-        cd /boot && for kernel in vmlinuz-*; do
-            mktirfs -m no --include-modules=virtio_pci,virtio_blk,crc32c_generic,ext4 \
-                -o initrd.img-\${kernel#vmlinuz-} \${kernel#vmlinuz-}
-        done"' bookworm root
-mkdir root/boot/extlinux
-cat >root/boot/extlinux/extlinux.conf <<-END
-	default disk
-	label disk
-	kernel /vmlinuz
-	append initrd=/initrd.img root=/dev/vda rw console=ttyS0
-END
-extlinux --install root/boot/extlinux 2>&1
-umount root
-qemu-img convert -O qcow2 disk.raw disk.qcow2
-rm disk.raw
-"""
-
-
-def brought_disk(cache: Path) -> Path:
-    """Return a disk that an operator may bring."""
-
-    return made_once.made_by(cache, "brought-disk", _BROUGHT) / "disk.qcow2"
-
-
 def built_filebench(cache: Path) -> Path:
     """Return Filebench 1.5-alpha3 from KDB_FILEBENCH_SOURCE."""
 

@@ -17,7 +17,6 @@ from pathlib import Path
 
 PROGRAMS = ("unshare", "sshd", "ssh", "ssh-keygen", "losetup", "mkfs.ext4", "mkfs.xfs", "mkfs.btrfs", "fio")
 QEMU_PROGRAMS = ("libvirtd", "virtlogd", "virsh", "qemu-system-x86_64", "qemu-img", "mmdebstrap", "mksquashfs")
-BROUGHT_PROGRAMS = (*QEMU_PROGRAMS, "xorrisofs", "extlinux")
 FILEBENCH_SOURCE = os.environ.get("KDB_FILEBENCH_SOURCE", "")  # of release 1.5-alpha3
 NAMESPACES = ("unshare", "--mount", "--pid", "--fork", "--mount-proc", "--kill-child", "--propagation", "private")
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"

@@ -1,6 +1,6 @@
 """The reader of virsh's counters of disks."""
 
-from experiments.laboratory.transport.counters import Counts, of_block_device, read, since, sizes
+from experiments.laboratory.transport.counters import Counts, read, since, sizes
 
 # Printed by libvirt 9.0 of one machine with two disks, and of one whose disk is not counted.
 PRINTED = """Domain: 'mail'
@@ -48,11 +48,6 @@ def test_counts_are_read_by_machine_and_disk():
 
 def test_a_disk_that_is_not_counted_is_left_out_and_not_zero():
     assert read(PRINTED)["it's off"] == {}
-
-
-def test_a_disk_of_linux_itself_is_read_in_bytes_and_seconds():
-    printed = "81 7 4392 120 303 204 29184 4510 0 3712 4842 0 0 0 0 58 212\n"
-    assert of_block_device(printed) == Counts(81, 4392 * 512, 0.12, 303, 29184 * 512, 4.51, 58, 0.212)
 
 
 def test_sizes_are_what_the_machine_sees_and_what_the_host_holds():

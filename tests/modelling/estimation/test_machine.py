@@ -1,10 +1,10 @@
-"""Inference from comparisons of a known error on one machine: by hand where none may be disturbed."""
+"""Inference from blocks of observations on one machine: by hand where none may be disturbed."""
 
 import numpy as np
 import pytest
 
 from modelling.estimation import machine
-from modelling.estimation.machine import Comparison, Machine
+from modelling.estimation.machine import Block, Machine
 from modelling.estimation.value import Components
 
 ERROR = 0.07**2
@@ -21,6 +21,13 @@ def begun(means, deviation: float) -> Machine:
     return Machine.from_components(known(means, deviation))
 
 
+def update(now: Machine, blocks: list[Block]) -> Machine:
+    every = np.eye(now.means.shape[1])
+    for block in blocks:
+        now = machine.observe(now, every[[*block.entries]], block.outcomes, np.full(len(block.entries), ERROR))
+    return now
+
+
 @pytest.fixture
 def undisturbed(monkeypatch):
     monkeypatch.setattr(machine, "DISTURBED", 1e-12)
@@ -28,7 +35,7 @@ def undisturbed(monkeypatch):
 
 def test_a_pair_moves_the_difference_by_its_share_of_the_variance(undisturbed):
     # Difference a - b: before N(0, 2 * 0.2²); seen 0.3 with variance 2 * 0.07². A level common to both says nothing.
-    now = machine.update(begun([0, 0], 0.2), [Comparison((0, 1), (5.3, 5.0), ERROR)])
+    now = update(begun([0, 0], 0.2), [Block((0, 1), (5.3, 5.0))])
     share = 2 * 0.2**2 / (2 * 0.2**2 + 2 * ERROR)
     assert now.means[0, 0] - now.means[0, 1] == pytest.approx(0.3 * share, abs=1e-3)
     variance = now.covariances[0, 0, 0] + now.covariances[0, 1, 1] - 2 * now.covariances[0, 0, 1]
@@ -36,20 +43,16 @@ def test_a_pair_moves_the_difference_by_its_share_of_the_variance(undisturbed):
 
 
 def test_one_far_off_is_rather_disturbed_than_believed():
-    alike = [Comparison((0, 1), (0.0, 0.02), ERROR), Comparison((0, 1), (0.01, 0.0), ERROR)]
-    off = machine.decide(
-        machine.update(begun([0, 0], 0.1), [*alike, Comparison((0, 1), (0.0, -0.8), ERROR)]), margin=0.1
-    )
+    alike = [Block((0, 1), (0.0, 0.02)), Block((0, 1), (0.01, 0.0))]
+    off = machine.decide(update(begun([0, 0], 0.1), [*alike, Block((0, 1), (0.0, -0.8))]), margin=0.1)
     assert off.within[1] > 0.7  # a believed mean of -0.26 would leave it far outside of the margin
 
 
 def test_clear_comparisons_decide_and_alike_ones_do_not():
-    clear = machine.decide(
-        machine.update(begun([0, 0, 0], 0.3), [Comparison((0, 1, 2), (0.0, 0.7, -0.2), ERROR)] * 3), margin=0.1
-    )
+    clear = machine.decide(update(begun([0, 0, 0], 0.3), [Block((0, 1, 2), (0.0, 0.7, -0.2))] * 3), margin=0.1)
     assert clear.first == 1
     assert machine.is_sure(clear)
-    unclear = machine.decide(machine.update(begun([0, 0, 0], 0.3), [Comparison((0, 1), (0.0, 0.02), ERROR)]), 0.1)
+    unclear = machine.decide(update(begun([0, 0, 0], 0.3), [Block((0, 1), (0.0, 0.02))]), 0.1)
     assert not machine.is_sure(unclear)  # nobody compared the third
 
 
@@ -60,7 +63,7 @@ def test_a_sum_over_workloads_has_what_they_have_in_common(undisturbed):
     whole = machine.sum_entries(start, np.array([[0.5, 0.0, 0.5, 0.0], [0.0, 0.5, 0.0, 0.5]]))
     np.testing.assert_allclose(whole.covariances[0], 0.2**2 * 0.75 * np.eye(2), rtol=1e-6)
     # Comparisons under the first alone move the other by half.
-    after = machine.update(start, [Comparison((0, 1), (0.3, 0.0), ERROR)] * 200)
+    after = update(start, [Block((0, 1), (0.3, 0.0))] * 200)
     assert after.means[0, 2] - after.means[0, 3] == pytest.approx(0.3 / 2, rel=0.02)
 
 

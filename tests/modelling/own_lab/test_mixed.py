@@ -3,11 +3,9 @@
 from html import unescape
 from math import log
 
-import numpy as np
 import pytest
 from django.test import Client
 
-from modelling.estimation.machine import Machine, mix_machines
 from modelling.evidence.question import Question
 from modelling.own_lab.content import Choice
 from modelling.own_lab.selectors import answer_here, mix_here
@@ -23,19 +21,6 @@ ASKED = Question("guest-fs", "")
 @pytest.fixture
 def ada():
     return make_user(username="ada")
-
-
-def test_the_sum_has_the_means_and_variances_of_its_parts():
-    """Two workloads, 3 to 1: means add by share, variances by its square; two normals each make four together."""
-    means, variances = np.array([[0.0, 1.0], [0.0, 3.0]]), np.array([0.1, 0.2])
-    part = Machine(np.array([0.5, 0.5]), means, variances[:, None, None] * np.eye(2))
-    whole = mix_machines([part, part], [0.75, 0.25])
-    assert whole.weights.tolist() == [0.25] * 4
-    apart = whole.means[:, 1] - whole.means[:, 0]
-    assert sorted(apart) == pytest.approx([1.0, 0.75 + 0.25 * 3, 0.75 * 3 + 0.25, 3.0])
-    assert sorted(whole.covariances[:, 0, 0]) == pytest.approx(
-        sorted(0.75**2 * one + 0.25**2 * other for one in variances for other in variances)
-    )
 
 
 @pytest.mark.django_db

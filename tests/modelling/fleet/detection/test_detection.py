@@ -1,25 +1,22 @@
 """Models that tell workloads: on loads made here, whose truth is known, and on those that come with KDB."""
 
-from dataclasses import astuple, replace
+from dataclasses import astuple
 
 import numpy as np
 import pytest
 
 from experiments.laboratory.transport.counters import NAMES, Counts
-from experiments.laboratory.transport.offsets import Offsets
 from experiments.published_evidence import signatures as published
 from modelling.fleet.detection.classifier import LEAST_RUNS, Classifier, TooFewError, Training, distances
 from modelling.fleet.detection.content import IDLE, OTHERS, UNLIKE
 from modelling.fleet.detection.evaluation import (
     Known,
-    calibration,
     describe_load,
     model_of,
-    sampled_report,
     sets,
     training_of,
 )
-from modelling.fleet.detection.features import FEATURES, following, is_cached, vector
+from modelling.fleet.detection.features import FEATURES, is_cached, vector
 from tests.test_architecture import ROOT
 
 KIB = 1024
@@ -62,7 +59,6 @@ def shipped() -> list[Known]:
             row["source"],
             row["seconds"],
             Counts(**{name: row[name] for name in NAMES}),
-            Offsets(**row["offsets"]) if row["offsets"] else None,
         )
         for row in published.read(ROOT / "fixtures/signatures.csv")
     ]
@@ -167,56 +163,6 @@ def test_programs_that_are_held_back_teach_nothing_and_judge_the_model(model):
     assert (judged.classes, judged.sureness) == (model.classes, model.sureness)
 
 
-# Samples
-
-
-def in_a_row(share: float, reads: int = 400) -> Offsets:
-    return Offsets(sampled_reads=reads, following_reads=round(share * reads), sampled_writes=reads // 4)
-
-
-def sampled_signatures(runs=8) -> list[Known]:
-    """Return signatures of which a web server reads a fifth in a row, and mail and files a half."""
-    rng = np.random.default_rng(5)
-    share = {"mail": 0.5, "web": 0.2, "files": 0.5}
-    return [
-        replace(known, offsets=in_a_row(share[known.workload] + rng.uniform(-0.05, 0.05)))
-        for known in signatures(runs=runs)
-    ]
-
-
-def test_the_share_of_reads_that_follow_on_counts_by_the_share_of_reads():
-    assert following(Counts(reads=300, writes=100), in_a_row(0.5)) == pytest.approx(0.5 * 0.75 / 0.85)
-    assert following(Counts(writes=100), Offsets(sampled_writes=99)) == 0
-
-
-def test_what_has_a_classs_counters_and_reads_in_another_way_is_unlike_it():
-    """So a copy of a tree differs from a web server: it reads as much and as small, but in a row."""
-    model, _ = model_of(sampled_signatures(), list(SHAPES))
-    web = load(SHAPES["web"], 60, seed=7)
-    assert describe_load(model, Known("", "", 60, web, in_a_row(0.2))) == "web"
-    assert describe_load(model, Known("", "", 60, web, in_a_row(0.9))) == UNLIKE
-    assert describe_load(model, Known("", "", 60, web)) == "web"
-
-
-def test_a_class_that_was_not_sampled_is_told_by_its_counters_alone():
-    some = [replace(known, offsets=None) if known.workload == "web" else known for known in sampled_signatures()]
-    model, _ = model_of(some, list(SHAPES))
-    assert describe_load(model, Known("", "", 60, load(SHAPES["web"], 60, seed=7), in_a_row(0.9))) == "web"
-    assert sampled_report(model, some) is None
-
-
-def test_samples_have_a_report_and_a_sureness_of_their_own():
-    copies = [
-        replace(known, workload="none:copy", offsets=in_a_row(0.9)) for known in signatures({"web": SHAPES["web"]})
-    ]
-    model, report = model_of([*sampled_signatures(), *copies], list(SHAPES))
-    sampled = sampled_report(model, [*sampled_signatures(), *copies])
-    assert (report.held_back["none:copy"], sampled.held_back["none:copy"]) == ({"web": 8}, {UNLIKE: 8})
-    assert (report.foreign_told, sampled.foreign_told) == (1, 0)
-    assert sampled.sureness.keys() == SHAPES.keys()
-    assert model_of(signatures(), list(SHAPES))[0].sureness == model.sureness
-
-
 def test_runs_are_foretold_by_models_of_other_runs():
     """Labels that say nothing are foretold no better than by chance: a model that had seen the run would know them."""
     rng = np.random.default_rng(1)
@@ -249,14 +195,6 @@ def test_the_distance_is_that_to_the_second_nearest_run():
     training = Training(np.array([[0.0], [1.0], [3.0], [7.0]]), ("a",) * 4, ("1", "1", "2", "3"))
     assert distances(np.array([[0.0]]), training).tolist() == [[3.0]]
     assert distances(np.array([[0.0]]), training, ["1"]).tolist() == [[7.0]]
-
-
-def test_calibration_counts_what_was_right_in_each_bin(model):
-    stated = {"mail": 0.6, "web": 0.97}
-    pairs = [("mail", "mail"), ("none:x", "mail"), ("web:nginx", "web"), ("web", "mail or web"), ("web", UNLIKE)]
-    low, high = calibration(stated, pairs)
-    assert (low.signatures, low.mean, low.right) == (2, pytest.approx(0.6), 0.5)
-    assert (high.signatures, high.mean, high.right) == (1, pytest.approx(0.97), 1.0)
 
 
 # Loads that were once told as a workload with 94 to 96 %.

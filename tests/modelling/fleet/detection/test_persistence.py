@@ -1,19 +1,18 @@
 """Models and detected hours as they are kept."""
 
-from dataclasses import asdict
 from datetime import timedelta
 
 import pytest
 from django.utils.timezone import now
 
-from experiments.models import DiskStatistics, ObservedMachine, Signature, Workload
+from experiments.models import ObservedMachine, Signature, Workload
 from kdb.jobs import jobs
 from kdb.models import Job
 from modelling.fleet.detection import persistence, selectors
 from modelling.fleet.moving import observed_fleet
 from modelling.models import DetectedHour, DetectionModel
 from tests import factories
-from tests.modelling.fleet.detection.test_detection import SHAPES, in_a_row, load, sampled_signatures, signatures
+from tests.modelling.fleet.detection.test_detection import SHAPES, load, signatures
 
 pytestmark = pytest.mark.django_db
 
@@ -80,30 +79,6 @@ def test_hours_are_told_by_their_minutes_however_often(known, machine):
     assert mix.idle == pytest.approx(1 / 6)
     assert 0.5 < mix.probability < selectors.LEAST_SURENESS  # so few classes say little of loads that are not known
     assert "plans need 90 %" in mix.why_not_planned
-
-
-def test_minutes_that_were_sampled_are_told_by_their_samples_and_others_by_counters_alone(machine):
-    for workload in SHAPES:
-        factories.entry(Workload, workload)
-    Signature.objects.bulk_create(
-        Signature(
-            **{"workload": known.workload, "source": known.run, "starts_after": 0, "seconds": 10},
-            **{"offsets": asdict(known.offsets), **counted(known.counts)},
-        )
-        for known in sampled_signatures()
-    )
-    kept = persistence.train()
-    assert kept.sampled_report["sureness"]
-    begin, web = this_hour(1), counted(load(SHAPES["web"], 60))
-    factories.make_minutes(machine, 30, begin=begin, **web)
-    for share, at in ((0.2, 10), (0.9, 20)):
-        chosen = DiskStatistics.objects.filter(starts_at__gte=begin + timedelta(minutes=at))
-        chosen.update(offsets=asdict(in_a_row(share)))
-    persistence.detect()
-    hour = DetectedHour.objects.get()
-    assert (hour.shares, hour.unlike) == ({"web": 20}, 10)
-    sureness = kept.report["sureness"]["web"], kept.sampled_report["sureness"]["web"]
-    assert hour.certainty == pytest.approx(10 * sum(sureness))
 
 
 def test_loads_that_are_no_workload_or_not_told_apart_are_counted_beside_the_mix(known, machine):

@@ -1,10 +1,8 @@
 """Moves without a plan: one disk, everything on a pool, by the page, the API and the command."""
 
-import io
 from datetime import timedelta
 
 import pytest
-from django.core.management import CommandError, call_command
 from django.urls import reverse
 from django.utils.timezone import now
 
@@ -208,24 +206,3 @@ def test_the_api_moves_a_disk_and_empties_a_pool(client, host):
     refused = stranger("post", "moves/", {"disk": "kvm-1/mail-2", "pool": "kvm-1/srv/xfs"})
     assert refused.status_code == 400
     assert "mail-1" not in refused.content.decode()
-
-
-def test_the_command_moves_a_disk_and_empties_a_pool(host):
-    machine_on(host, "mail-1")
-    machine_on(host, "mail-2", is_pinned=True)
-    stdout = io.StringIO()
-    call_command("move", "kvm-1/srv/ext4", "--empty", stdout=stdout)
-    move = PlacementMove.objects.get()
-    assert stdout.getvalue().splitlines() == [
-        f"Move {move.pk}: mail-1, vda, to {move.new_path}",
-        "Stays: kvm-1/mail-2:vda: its machine is pinned: let it go first.",
-    ]
-    moves.call_off(move, user=None)
-    for words, why in ((["kvm-1/mail-1"], "to which pool"), (["kvm-1/mail-9", "kvm-1/srv/xfs"], "no disk")):
-        with pytest.raises(CommandError, match=why):
-            call_command("move", *words)
-    host.blocked_reason = "its key changed"
-    host.save()
-    PlacementMove.objects.update(state="cancelled")
-    call_command("move", "kvm-1/mail-1", "kvm-1/srv/xfs", stdout=stdout)
-    assert stdout.getvalue().endswith("Nothing begins yet: the host is blocked: its key changed.\n")

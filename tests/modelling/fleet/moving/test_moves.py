@@ -12,8 +12,8 @@ from experiments.models import ObservedMachine
 from kdb.models import Job
 from kdb.notifications import subscriptions
 from kdb.notifications.models import Delivery
-from modelling.fleet.moving import comparison, moves, notifications, outcomes, plans, policies, records
-from modelling.fleet.moving.observed_fleet import WhatIf, fleet_of, new_path
+from modelling.fleet.moving import comparison, execution, moves, notifications, outcomes, plans, policies
+from modelling.fleet.moving.observed_fleet import new_path
 from modelling.fleet.moving.plans import PlacementError
 from modelling.fleet.placement.selectors import Rules
 from modelling.models import Laboratory, PlacementDecision, PlacementMove, PlacementPlan, PlacementPolicy
@@ -97,29 +97,14 @@ def test_a_plan_for_a_machine_is_not_confirmed_for_the_one_that_was_made_anew(ho
         moves.confirm(plan, ["kvm-1/mail-1"], user=host.registered_by)
 
 
-def test_what_came_of_a_move_is_not_taken_for_that_of_a_machine_made_anew(host):
-    old = mail_server(host)
-    outcome = {"speed": 1.5, "low": 1.4, "high": 1.6, "verdict": "kept"}
-    moved(old, outcome=outcome, advice={"mix": {"shares": {"varmail": 1.0}}, "guest_fs": "ext4"})
-    hosts = [host]
-    assert [one.machine for one in outcomes.outcomes_on(hosts, fleet_of(hosts))[0]] == ["kvm-1/mail-1"]
-    made_anew(old)
-    assert [one.machine for one in outcomes.outcomes_on(hosts, fleet_of(hosts))[0]] == [f"kvm-1/mail-1 ({old.uuid})"]
-
-
-def test_what_if_is_another_plan(host):
-    mail_server(host)
-    plan = plan_of(host)
-    name = "kvm-1/mail-1"
-    for what_if, why in (
-        (WhatIf(pinned=[name]), "pinned"),
-        (WhatIf(excluded=["kvm-1/srv/xfs"]), "constrained"),
-        (WhatIf(reserves={"kvm-1/srv/xfs": 5 * 10**11}), "constrained"),
-    ):
-        other = plan_of(host, what_if=what_if, instead_of=plan)
-        assert (advised(other)[name]["why"], other.instead_of) == (why, plan)
+def test_other_pins_reserves_and_rules_make_another_plan(host):
+    machine, name = mail_server(host), "kvm-1/mail-1"
+    assert advised(plan_of(host))[name]["why"] == "moves"
     assert advised(plan_of(host, rules=Rules(least_gaining=1.0)))[name]["why"] == "not sure"
-    assert advised(plan)[name]["why"] == "moves"
+    host.observed_pools.filter(path="/srv/xfs").update(reserve_bytes=5 * 10**11)
+    assert advised(plan_of(host))[name]["why"] == "constrained"
+    ObservedMachine.objects.filter(pk=machine.pk).update(is_pinned=True)
+    assert advised(plan_of(host))[name]["why"] == "pinned"
 
 
 def test_only_pools_that_are_targets_are_moved_to(host):
@@ -127,14 +112,6 @@ def test_only_pools_that_are_targets_are_moved_to(host):
     host.observed_pools.update(is_target=False)
     advice = advised(plan_of(host))["kvm-1/mail-1"]
     assert (advice["why"], advice["better"]["forbidden_by"]) == ("constrained", "excluded")
-
-
-def test_commands_of_an_operator_name_the_disk_and_quote_what_needs_it(host):
-    machine = mail_server(host)
-    machine.disks.update(path="/srv/ext4/mail 1.raw")
-    text = plans.shell_commands(plan_of(host))
-    assert f"virsh blockcopy {machine.uuid} vda --dest '/srv/xfs/mail 1.raw'" in text
-    assert "'/srv/ext4/mail 1.raw'.kept" in text
 
 
 def test_confirmed_moves_wait_in_line_one_at_a_time(host):
@@ -387,6 +364,6 @@ def test_a_plan_that_tells_of_a_laboratory_is_told_to_its_members_alone(host, to
 
 def test_a_move_that_failed_is_told_to_who_asked_for_it_with_the_reason(host, told):
     move = moved(mail_server(host), state="copying", switched_at=None, asked_by=host.registered_by)
-    records.Record(Run(), move).failed("no space", Image.OLD)
+    execution.Execution(Run(), move).fail("no space", Image.OLD)
     assert told() == ["kvm-1: the move of mail-1, vda failed"]
     assert Delivery.objects.get().facts["reason"] == "no space"

@@ -131,29 +131,6 @@ def test_every_machine_is_explained_in_sentences():
     assert describe_gap(fleet_plan) == "At most 0.0 % of what is possible under the constraints is missing."
 
 
-@pytest.mark.parametrize(
-    ("machines", "pools", "rules", "said"),
-    [
-        ([machine("a"), machine("a")], POOLS, RULES, "machine 'a' is given twice"),
-        ([], [POOLS[0], POOLS[0]], RULES, "pool 'slow' is given twice"),
-        ([machine("a", pool="none")], POOLS, RULES, "machine 'a', pool: 'none' is none of the pools"),
-        ([machine("a", excluded=("x",))], POOLS, RULES, "machine 'a', excluded: 'x' is none of the pools"),
-        ([machine("a", gib=-1)], POOLS, RULES, "machine 'a', size_bytes"),
-        ([machine("a", load=math.nan)], POOLS, RULES, "machine 'a', load: nan"),
-        ([machine("a", shares={})], POOLS, RULES, "machine 'a', shares"),
-        ([machine("a", shares={"varmail": 0.0})], POOLS, RULES, "share of varmail: 0.0; a number above 0"),
-        ([], [replace(POOLS[0], free_bytes=math.inf)], RULES, "pool 'slow', free_bytes"),
-        ([], POOLS, replace(RULES, copy_rate=0.0), "rules, copy_rate: 0.0; a number above 0"),
-        ([], POOLS, replace(RULES, most_losing=2.0), "rules, most_losing: 2.0; a share"),
-        ([], POOLS, replace(RULES, least_strength="some"), "rules, least_strength: 'some'; one of very weak, weak"),
-        (
-            [machine(name, together="shop", apart="disk") for name in "ab"],
-            POOLS,
-            RULES,
-            "machines of 'shop' are to lie together, and as 'disk' apart",
-        ),
-    ],
-)
-def test_a_fleet_that_cannot_be_is_refused_by_the_field(machines, pools, rules, said):
-    with pytest.raises(FleetError, match=said):
-        plan(machines, pools, KNOWLEDGE, rules)
+def test_machines_that_are_to_lie_together_and_apart_are_refused():
+    with pytest.raises(FleetError, match="machines of 'shop' are to lie together, and as 'disk' apart"):
+        plan([machine(name, together="shop", apart="disk") for name in "ab"], POOLS, KNOWLEDGE, RULES)
