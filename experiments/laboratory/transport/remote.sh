@@ -980,8 +980,8 @@ calibrate) # POOL TOKEN MIB ROUNDS: a reference load; no figures of a file syste
         rm -f "$file"
     done
     ;;
-image) # FOLDER: what build_guest_image or add_guest_image wrote there
-    [ -f "$1/image.json" ] || refuse "$1/image.json is not there: copy what manage.py build_guest_image or add_guest_image made to this host"
+image) # FOLDER: what build_guest_image wrote there
+    [ -f "$1/image.json" ] || refuse "$1/image.json is not there: copy what manage.py build_guest_image made to this host"
     cat "$1/image.json"
     ;;
 digests) # FOLDER FILE...: of these files in it
@@ -992,9 +992,6 @@ digests) # FOLDER FILE...: of these files in it
         [ -f "$folder/$file" ] || refuse "$folder/$file is not there"
         say "$file" "$(sha256sum <"$folder/$file" | cut -d ' ' -f 1)"
     done
-    ;;
-modules) # MODULE...: which of these drivers the kernel has
-    for module in "$@"; do if modprobe --dry-run --quiet "$module"; then say module "$module"; fi; done
     ;;
 read-file) # POOL TOKEN NAME: a console log
     own_area "$1" "$2"
@@ -1011,41 +1008,6 @@ superblocks) # PATH: the kinds of file systems that begin in a disk image, or on
             say holds "$kind"
         fi
     done
-    ;;
-requests) # SECONDS DISK...: what is queued meanwhile for those that are block devices, the latest of it; names no program
-    seconds=$1
-    shift
-    tracing=/sys/kernel/tracing
-    [ -d "$tracing/instances" ] || tracing=/sys/kernel/debug/tracing
-    [ -d "$tracing/instances" ] || refuse "the kernel's trace is not to be had: tracefs is not mounted, or the login is not root"
-    for left in "$tracing"/instances/kdb-*; do # of a sample that was killed
-        [ ! -d "$left" ] || [ -d "/proc/${left##*-}" ] || rmdir "$left"
-    done
-    wanted=
-    for disk in "$@"; do
-        case $disk in
-        /*) device=$disk ;;
-        # Below /dev a volume of Proxmox VE has its own name, in a folder by its group or pool: "local-lvm:vm-100-disk-0".
-        *) device=$(find /dev -name "${disk##*[:/]}" -exec readlink -f {} + | sort -u) ;;
-        esac
-        [ -b "$device" ] || continue # also where two are called so
-        number=$(stat --dereference --format '%t %T' "$device")
-        major=$((0x${number% *})) minor=$((0x${number#* }))
-        say "$major,$minor" "$disk"
-        wanted="$wanted || dev == $(((major << 20) | minor))"
-    done
-    [ -n "$wanted" ] || exit 0
-    instance=$tracing/instances/kdb-$$
-    mkdir "$instance"
-    trap 'rmdir "$instance"' EXIT
-    trap 'exit 1' HUP INT TERM
-    echo 256 >"$instance/buffer_size_kb"
-    queued=$instance/events/block/block_bio_queue
-    echo "${wanted# || }" >"$queued/filter"
-    echo 1 >"$queued/enable"
-    sleep "$seconds"
-    echo 0 >"$queued/enable"
-    sed -n 's/.*: block_bio_queue: \([0-9]*,[0-9]*\) F\{0,1\}\([RW]\)[A-Z]* \([0-9]*\) + \([1-9][0-9]*\) \[.*/\1 \2 \3 \4/p' "$instance/trace" | tail -n 4000
     ;;
 *) refuse "there is no verb $verb" ;;
 esac

@@ -93,7 +93,6 @@ SCRIPTS: Mapping[str, Sequence[str]] = {
         "raw-speed POOL TOKEN 1..4096",
         "calibrate POOL TOKEN 1..4096 1..10",
         "superblocks IMAGE",
-        "requests 1..60 DEVICE...",
     ),
     "fio.sh": (),
     "barrier.sh": (),
@@ -131,7 +130,6 @@ _PATTERNS = {
     "UUID": _UUID,
     "DEFINITIONS": rf"(?:dumpxml {_UUID}(?:; dumpxml {_UUID})*|pool-dumpxml {_UUID}(?:; pool-dumpxml {_UUID})*)",
     "PATH": r"/(?!.*[\x00-\x1f\x7f]).{0,4094}",
-    "DEVICE": rf"(?!.*\.\.)(?:/dev/|{_NAME}:)[A-Za-z0-9_][A-Za-z0-9_./+-]{{0,500}}",
     "NAME": _NAME,
     "PLACE": rf"/storage(/{_NAME})?|/nodes/{_NAME}/storage|/cluster/(status|replication)|"
     rf"/nodes/localhost/qemu({_NUMBER}/(agent/get-fsinfo|status/current))?",
@@ -430,7 +428,7 @@ def listed(scripts: Sequence[Mapping[str, Any]]) -> str:
     """Return a list to begin with: what checks, observation and native campaigns by fio need of these scripts."""
     parts = [_HEAD, *(f"#   {group}: {line}\n" for group, lines in PROGRAMS.items() for line in lines)]
     for name, text in texts(scripts).items():
-        there = {verb for verbs in _VERBS.findall(text) for verb in verbs.split(" | ")} - {"requests"}
+        there = {verb for verbs in _VERBS.findall(text) for verb in verbs.split(" | ")}
         verbs = ", ".join(f'"{verb}"' for verb in verbs_of(name) if verb in there)
         sign = "# " * name.startswith("moving-")
         parts.append(f'\n{sign}[scripts."{name}"]\n{sign}digest = "{digest_of(text)}"\n{sign}verbs = [{verbs}]\n')
