@@ -2,7 +2,7 @@
 
 from django.dispatch import Signal
 
-# Sent inside the transaction of a publication or retraction.
+# Sent inside the transaction of a publication or ending.
 # Arguments: case_study_ids (list of int), revision (int).
 knowledge_changed = Signal()
 

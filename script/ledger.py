@@ -87,11 +87,10 @@ FEATURES = [
         "modelling/fleet/detection tests/modelling/fleet/detection docs/models/detection.md "
         "fixtures/signatures.csv modelling/models/detection.py"),
     Feature("moving disks", OPERATORS, "who has more than one storage pool",
-        "modelling/fleet/moving tests/modelling/fleet/moving modelling/management/commands/move.py "
+        "modelling/fleet/moving tests/modelling/fleet/moving "
         "modelling/models/placement.py tests/modelling/fleet"),
     Feature("observation of machines", OPERATORS, "who plans moves",
-        "experiments/fleet tests/experiments/fleet docs/observation.md experiments/models/observed.py "
-        "experiments/management/commands/observe.py"),
+        "experiments/fleet tests/experiments/fleet docs/observation.md experiments/models/observed.py"),
     Feature("case studies, models, permissions", RESEARCHERS, "all evidence is filed so",
         "experiments/case_studies experiments/models experiments/permissions.py experiments/records/references.py "
         "experiments/records/visible.py experiments/rules/protocol.py experiments/records/checklist.py experiments/records/files experiments/catalogue "

@@ -1,4 +1,4 @@
-"""Campaigns: planned against what the host has, started, steered, gone on with (drafts.py files them).
+"""Plan campaigns against what the host has; start, pause and resume them (drafts.py files them).
 
 The rows are the truth: `next_run` makes one waiting run of a host active and asks for a worker, and
 whoever ends a run calls it again. The host's row is the lock under which campaigns and waiting runs change

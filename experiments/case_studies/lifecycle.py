@@ -26,7 +26,7 @@ class CaseStudyError(Exception):
 
 def slug_taken_message(slug: str) -> str:
     """Return the message for a slug in use; it does not tell by what, as that may be somebody's unpublished draft."""
-    return f"The short name {slug} is not to be had; {slug[:70]}-{secrets.token_hex(2)} is likely to be."
+    return f"The short name {slug} is not available; {slug[:70]}-{secrets.token_hex(2)} probably is."
 
 
 def create_draft(case_study: CaseStudy, server: Server, storage: Storage, *, user: User | None) -> CaseStudy:

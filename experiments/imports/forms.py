@@ -144,7 +144,7 @@ class SeveralImportsForm(forms.Form):
 
 
 class FileForm(forms.Form):
-    """The answers about one file, before those about all of them."""
+    """The answers about one file, which override those about all of them."""
 
     leave_out = forms.BooleanField(required=False)
     configuration = forms.CharField(required=False, widget=forms.Select)

@@ -1,4 +1,4 @@
-"""Convert a file's cells to rows with names of the catalogue and units of kdb. No database, no Django.
+"""Convert a file's cells to rows with names of the catalogue, and check their units. No database, no Django.
 
 Every file first becomes a `Source`: named fields and text cells, one measurement a line. A table has its own fields. A
 run of a benchmark has workload, parameters and figures; the user states what it lacks, such as the configuration and

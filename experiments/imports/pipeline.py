@@ -216,7 +216,7 @@ def checked_answers(answers: Mapping[str, Any]) -> dict[str, Any]:
                         "runs": {line: {field: text}}}},   for the runs on one line of a benchmark's output
      "names": {kind: {name in the files: slug}},
      "create": {kind: {name in the files: {"slug", "name", ...}}},
-     "columns": {header in the tables: field, or "ignore"}}     where there are any
+     "columns": {header in the tables: field, "pair", "parameter:NAME" or "ignore"}}     where there are any
     """
     if not isinstance(answers, Mapping) or set(answers) - {"context", "files", "names", "create", "columns"}:
         raise UnusableAnswers("answers: an object with context, files, names, create and columns is expected.")
@@ -316,9 +316,9 @@ def confirm(batch: ImportBatch) -> None:
 
 
 def finish(batch: ImportBatch, *, tell: Callable[[Job], None] = lambda job: None) -> ImportBatch:
-    """Wait until the import is read, and return it. Raises ImportRefused where the job failed.
+    """Read the import here, or wait for the worker that does, and return it. Raises ImportRefused where that failed.
 
-    Its job is run here unless a worker has it, and queued again if that worker died.
+    The job is queued again if its worker died.
     tell : called with the job every half second of waiting
     """
     while True:

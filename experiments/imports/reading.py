@@ -360,7 +360,7 @@ class Outdated(Exception):  # noqa: N818
 
 
 class ImportFiler(ImportReader):
-    """A reader that writes its rows to a file first, so that the transaction which files them is short.
+    """A reader that spools its rows to a temporary file, so that the transaction which stores them is short.
 
     On SQLite, all other writers wait for that transaction.
     """

@@ -67,7 +67,7 @@ logger = logging.getLogger(__name__)
 Wanted = TypeVar("Wanted")
 
 
-# The functions below that a process may be request to run: _result, _bundle, _members, _array.
+# The functions below that a process may be asked to run: _result, _bundle, _members, _array.
 RESULTS, BUNDLES, ARCHIVES, ARRAYS = (f"{__name__}:_{name}" for name in ("result", "bundle", "members", "array"))
 
 

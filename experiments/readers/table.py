@@ -3,7 +3,7 @@
     hypervisor,host_fs,guest_fs,workload,benchmark,vm_count,value,unit
     kvm,ext4,xfs,varmail,filebench,1,85.4,MiB/s
 
-Wide tables, as papers print them, have a column a VM count or a run; each of their cells is a row:
+Wide tables, as papers print them, have one column per VM count or run; each of their cells is a row:
 
     pair;workload;Throughput (MB/s) ...        or:   pair;workload;unit;1 VM;2 VMs;3 VMs;Native
 

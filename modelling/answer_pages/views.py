@@ -403,7 +403,7 @@ def capacity(request: HttpRequest) -> HttpResponse:
 
 
 def _render_first_page(is_fragment: bool) -> str:
-    """Render the page without a question, cached until a publication unless answers are still missing."""
+    """Render the page without a question, cached for a minute unless answers are still missing."""
     key = f"modelling.first_page:{counts.revision()}:{names.stamp()}:{is_fragment}"
     page: str | None = caches["bodies"].get(key)
     if page is None:

@@ -33,7 +33,7 @@ def _cache_key(question: Question, revision: int, as_of: bool) -> str:
 
 
 def current_snapshot(question: Question) -> RankingSnapshot:
-    """Return the newest answer to the question: one indexed read, computed only where none is stored.
+    """Return the newest answer to the question: one indexed read, computed where none is stored or it rests.
 
     While a publication's answers are being computed the previous one is given; `superseded_by` names the next revision.
     An answer that is not worth storing (snapshots.is_worth_keeping) stays in memory for a while.

@@ -2,7 +2,7 @@
 
 A question waits while its newest snapshot is superseded and somebody asked for it lately, or what was published
 compares its very entries. Nothing but the rows says so: whatever message, job or worker was lost, the tick finds the
-question and enqueues the work again. Other superseded answers rest, and are given again when somebody asks.
+question and enqueues the work again. Other superseded answers rest, and are computed anew when somebody asks.
 """
 
 import json

@@ -81,10 +81,10 @@ class NetworkFit:
 
     entries: tuple[str, ...]
     case_studies: int
-    tau2: Annotated[float | None, "Variance between case studies, of ln(ratio)."]
+    tau2: Annotated[float | None, "Variance between laboratories, of ln(ratio)."]
     q: Annotated[float, "Cochran's Q."]
-    freedom: Annotated[int, "Its degrees of freedom; 0: no two case studies can disagree."]
-    i2: Annotated[float | None, "Share of the variation between case studies, 0 to 1."]
+    freedom: Annotated[int, "Its degrees of freedom; 0: no two laboratories can disagree."]
+    i2: Annotated[float | None, "Share of the variation between laboratories, 0 to 1."]
     q_heterogeneity: Annotated[float, "Q within designs."]
     q_inconsistency: Annotated[float, "Q between designs."]
 

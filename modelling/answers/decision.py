@@ -1,4 +1,4 @@
-"""Write a recommendation in words: what to choose, how sure that is, what was measured, and what would settle it.
+"""Recommend, and write it in words: what to choose, how sure that is, what was measured, and what would settle it.
 
 modelling.estimation.recommendation and verdict decide. Source: docs/models/recommendation.md and verdict.md.
 """

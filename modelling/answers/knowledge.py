@@ -1,4 +1,4 @@
-"""Load published evidence as the cells that the model of modelling.estimation.hierarchy takes."""
+"""Load published evidence as cells for modelling.estimation.hierarchy; the assumptions and reach of an answer."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -17,7 +17,7 @@ from modelling.evidence.axes import AXES, NATIVE, Axis
 from modelling.evidence.question import Question
 
 # Filters that do not restrict the evidence: the model learns how far effects carry over between their values.
-_CONTEXTS = ("hypervisor", "guest_fs", "host_fs", "host_storage", "storage", "metric")
+_UNRESTRICTED = ("hypervisor", "guest_fs", "host_fs", "host_storage", "storage", "metric")
 # Columns whose values the model compares together: file systems act in pairs, and some hypervisors run containers.
 _ACT_TOGETHER = ({"guest_fs", "host_fs", "host_storage", "backend"}, {"hypervisor", "virtualisation"})
 
@@ -41,7 +41,7 @@ def assumptions() -> Assumptions:
 def knowledge_of(
     question: Question, metric: str, as_of: int | None = None, *, with_draft: int | None = None
 ) -> Knowledge | None:
-    """Return the evidence of all workloads that the question's filters admit, except that _CONTEXTS restrict nothing.
+    """Return the evidence of all workloads that the question's filters admit; _UNRESTRICTED ones admit everything.
 
     Native runs count only where the question names them. None for metrics that are not of speed, which stand alone.
     as_of, with_draft : as for modelling.evidence.dataframes.Evidence
@@ -83,9 +83,9 @@ def _questions_admitting_knowledge(question: Question) -> list[Question]:
 
 
 def _of_all_workloads(question: Question) -> Question:
-    """Return the question without workload, needs and _CONTEXTS; native runs stay where it asks for them."""
+    """Return the question without workload, needs and _UNRESTRICTED; native runs stay where it asks for them."""
     elsewhere = replace(
-        question, axis="fs-pair", workload=dataframes.ANY_WORKLOAD, needs=(), **dict.fromkeys(_CONTEXTS)
+        question, axis="fs-pair", workload=dataframes.ANY_WORKLOAD, needs=(), **dict.fromkeys(_UNRESTRICTED)
     )
     return replace(elsewhere, hypervisor=NATIVE) if question.hypervisor == NATIVE else elsewhere
 

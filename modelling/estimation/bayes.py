@@ -1,7 +1,8 @@
-"""Estimate effects with the spread between laboratories integrated out. No Django.
+"""Posteriors that are mixtures of normals, what they forecast, and one of them: of trials alone. No Django.
 
-Trials as in modelling.estimation.network; flat prior on the effects of a connected part; one common tau, the standard
-deviation of contrasts between laboratories (arms of a trial correlated by one half), with a half-normal prior.
+`posterior` integrates the spread between laboratories out. Trials as in modelling.estimation.network; flat prior on the
+effects of a connected part; one common tau, the standard deviation of contrasts between laboratories (arms of a trial
+correlated by one half), with a half-normal prior.
 Given tau the posterior of the effects is normal and the marginal likelihood is closed,
 
     ln p(y | tau) = -1/2 [sum of ln pdet X(tau) + ln pdet sum of L(tau) + Q(tau)] + constant
@@ -346,7 +347,7 @@ def _both_below(limits: np.ndarray, covariances: np.ndarray) -> np.ndarray:
 
 
 def _forecast_many(weights: np.ndarray, means: np.ndarray, covariances: np.ndarray, margin: float) -> Forecast:
-    """Forecast on a fixed set of points, spread over the values of tau by their weights.
+    """Forecast on a fixed set of points, spread over the components by their weights.
 
     At each point an entry's value is integrated out in closed form given all others, which makes the estimate smooth.
     Entries are sorted by their means, which makes the result independent of their numbering.

@@ -143,7 +143,7 @@ class RankedPart:
         return float(self.fit.effects[i] - self.fit.effects[j]), float(self._errors[0][i, j])
 
     def prediction(self, a: str, b: str) -> tuple[float, float]:
-        """Estimate of effect(a) - effect(b) and the standard deviation of what a new laboratory will see."""
+        """Estimate of effect(a) - effect(b), and half the width of the central 68 % in a new laboratory."""
         i, j = self.members.index(a), self.members.index(b)
         return float(self.fit.effects[i] - self.fit.effects[j]), float(self._errors[1][i, j])
 

@@ -69,8 +69,9 @@ def ladder(
     no difference : several are within the margin of the best with a probability of 80 %
     use : the first alone is; its expected loss is within the margin, and two research groups have numbers on it against
         the second
-    leads : laboratories measured the first faster than another by more than the margin, none of them the reverse;
-        entries between the two lead as well, unless they were measured slower than the other
+    leads : laboratories measured the first (or, where none compared them, it is estimated) faster than another by more
+        than the margin, none of them the reverse; entries between the two lead as well, unless they were measured
+        slower than the other
     not known : all else
     An entry is to be avoided if it is slower than the best by the margin with a probability of 90 % and two research
     groups have numbers on the first against it, or one with a factor beyond what laboratories ever differ by, where the
@@ -113,10 +114,11 @@ def _is_independent(choice: Choice, differ: float) -> bool:
 
 
 def recommendable(always_unsafe: Sequence[bool]) -> list[bool]:
-    """Return which entries may be recommended: those not always_unsafe, if two or more are left, else none.
+    """Return which entries get probabilities: those not always_unsafe, if two or more are left, else none.
 
     always_unsafe : whether all numbers of an entry rest on options that can lose acknowledged writes
-    A single safe entry was only compared with unsafe ones, so nothing shows that it is faster than a usable one.
+    A single safe entry was only compared with unsafe ones, so nothing shows that it is faster than a usable one; it is
+    started with at most.
     """
     may = [not unsafe for unsafe in always_unsafe]
     return may if all(may) or sum(may) > 1 else [False] * len(may)

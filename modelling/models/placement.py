@@ -81,7 +81,7 @@ class PlacementPolicy(models.Model):
 
 
 class PlacementPlan(models.Model):
-    """A plan for some hosts. It is never changed; a what-if is a plan of its own."""
+    """A plan for some hosts. It is never changed."""
 
     hosts = models.ManyToManyField(Host, related_name="placement_plans")
     rules = models.JSONField(help_text="Of fleet.placement.content.Rules, and what was pinned or excluded.")
@@ -114,8 +114,8 @@ class PlacementPlan(models.Model):
 class PlacementMove(models.Model):
     """One move of a disk to another pool. This row holds its state, its job the lease and the attempt.
 
-    waiting -> copying -> switched -> kept -> done; failed and cancelled from waiting and copying; undone from kept and
-    done, once the move back has switched.
+    waiting -> copying -> switched -> kept -> done. Failed from copying and switched; cancelled from waiting and
+    copying; undone from kept and done, once the move back has switched.
     """
 
     class State(models.TextChoices):

@@ -65,7 +65,7 @@ def laboratory_in(request: HttpRequest) -> Laboratory | None:
 def laboratory_asked(request: Request) -> Laboratory | None:
     """Return the laboratory on whose machine an API answer is asked.
 
-    Raises Http404 where it is none of the reader's, FaultyRequest where that answer is not to be had.
+    Raises Http404 where it is none of the reader's, FaultyRequest where there is no such answer.
     """
     laboratory = laboratory_in(request)
     if laboratory and (AS_OF in request.GET or request.accepted_renderer.format == "csv"):

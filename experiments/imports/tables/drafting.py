@@ -1,6 +1,7 @@
 """A published table under its conditions: what would come in, and the draft that it becomes.
 
-Pages, API and commands call the same two functions: `read_table` writes nothing, `make_draft` all or nothing.
+Pages, API and commands call the same two functions: `read_table` writes nothing; `make_draft` deletes its draft again
+where filing is refused.
 """
 
 from collections.abc import Iterable, Mapping

@@ -1,9 +1,9 @@
 """The contract of what makes a campaign's virtual machines on a host, and what all that keep it have in common.
 
-Every guest boots the kernel of the guest image directly, with the image's root disk read-only as its first disk. The
-disk under test has a serial number or a place of its own. A guest has no network but a way in from the host, and ends,
-never restarts, when it panics. What is made is named in the area first, and taken away by `begin`
-and `clean` of the area, whatever happened in between. tests/experiments/laboratory/conformance.py holds any
+Every guest boots the kernel of the guest image directly, with the image's root disk as its first disk: read-only, under
+Xen below a writable layer. The disk under test has a serial number or a place of its own. A guest has no network but a
+way in from the host, and ends, never restarts, when it panics. What is made is named in the area first, and taken away
+by `begin` and `clean` of the area, whatever happened in between. tests/experiments/laboratory/conformance.py holds any
 of them to this.
 """
 

@@ -92,7 +92,7 @@ def start(area: Area, guest: Guest) -> None:
     lies over it for writing (xen_block_drive_create), so the machine starts without the disk.
     """
     identity = str(uuid.uuid4())
-    root = area.call("make-overlay", f"root{guest.number}", f"{guest.image_folder}/root.squashfs", "raw")["path"]
+    root = area.call("make-overlay", f"root{guest.number}", f"{guest.image_folder}/root.squashfs")["path"]
     given = configuration(guest, identity, root).encode()
     words = ("start-xen", area.pool, area.token, guest.name, identity, guest.console.rpartition("/")[2])
     remote.call(area.machine, *words, given=given, timeout=300)

@@ -29,7 +29,7 @@ stays() { # what KDB made is there, and cannot be taken away here
 # A run polls its area often, and each process costs the host a millisecond or two: what every verb asks of the area is
 # asked with the shell's own commands.
 
-# POOL: sets WHY it cannot be one, to nothing where it can. The folders are those of laboratory.reach.pools.
+# POOL: sets WHY it cannot be one, to nothing where it can. The folders are those of laboratory.transport.pools.
 against_pool() {
     against_path "$1"
     [ -z "$WHY" ] || return 0
@@ -594,11 +594,10 @@ make-image) # POOL TOKEN FOLDER NAME MIB FORMAT ALLOCATION: a disk for a virtual
     esac
     say path "$file"
     ;;
-make-overlay) # POOL TOKEN NAME FILE FORMAT: what a guest writes of its own system; FILE stays as it is
+make-overlay) # POOL TOKEN NAME FILE: a writable layer over FILE, which stays as it is
     own_area "$1" "$2"
     plain "$3"
-    case $5 in raw | qcow2) ;; *) refuse "$5 is not a format of a guest image" ;; esac
-    qemu-img create -q -f qcow2 -b "$4" -F "$5" "$AREA/$3"
+    qemu-img create -q -f qcow2 -b "$4" -F raw "$AREA/$3"
     say path "$AREA/$3"
     ;;
 make-volume) # POOL TOKEN NAME MIB KIND: a block device for a virtual machine, on an image file in the area
@@ -817,9 +816,6 @@ output) # POOL TOKEN FILE: its first 16 MiB
     plain "$3"
     head -c 16777216 "$AREA/$3"
     ;;
-storage-errors) # the last of them
-    dmesg 2>/dev/null | grep -E 'I/O error|EXT4-fs error|XFS .*([Ee]rror|[Cc]orruption)|BTRFS (error|critical)|Buffer I/O' | tail -n 5
-    ;;
 facts) # POOL...
     say kernel "$(uname -r)"
     say machine "$(uname -m)"
@@ -949,7 +945,7 @@ remove-filebench) # POOL
     [ ! -d "$TREE" ] || mv -T "$TREE" "$TREE.old"
     remove_unfinished
     ;;
-raw-speed) # POOL TOKEN MIB: what the disk below does without caches, MB/s
+raw-speed) # POOL TOKEN MIB: what the disk below does without caches, KiB/s
     own_area "$1" "$2"
     need_space "$AREA" $(($3 + 64))
     fallocate --length "$3MiB" "$AREA/raw.img"

@@ -1,4 +1,4 @@
-"""Build the guest image that the libvirt driver boots its virtual machines from."""
+"""Build the guest image that campaigns boot their virtual machines from."""
 
 from argparse import ArgumentParser
 from pathlib import Path

@@ -231,7 +231,7 @@ class Execution:
             self._end(State.CANCELLED, Image.OLD, left_over, str(State.CANCELLED.label))
 
     def fail(self, reason: str, image: Image, left_over: str = "") -> None:
-        """Store that the move is over before its switch. left_over : a copy that stays, "" for none"""
+        """Store that the move has failed. left_over : a copy that stays, "" for none"""
         with transaction.atomic():
             self._end(State.FAILED, image, left_over, f"{State.FAILED.label}: {reason}", reason)
             write_decision(self.row.host, Action.FAILED, user=None, move=self.row, plan=self.row.plan, detail=reason)

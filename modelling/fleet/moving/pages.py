@@ -56,7 +56,6 @@ class PlanPage:
 
     moving: list[Mapping[str, Any]]
     staying: list[Mapping[str, Any]]
-    moves: list[PlacementMove]
     is_stale: bool
     kept_back: list[str]
     laboratories: list[Laboratory]
@@ -74,7 +73,6 @@ def plan_page(plan: PlacementPlan) -> PlanPage:
     return PlanPage(
         moving=sorted((row for row in rows if row["is_move"]), key=lambda row: -row["gain"]),
         staying=[row for row in rows if not row["is_move"]],
-        moves=asked,
         is_stale=plan.made_at < now() - moves.STALE,
         kept_back=waiting,
         laboratories=list(plan.laboratories.all()),

@@ -5,7 +5,6 @@ Bytes are bytes, loads MiB/s, times seconds; gains are shares (0.1 is a tenth).
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 
 from modelling.estimation.verdict import STRENGTHS
 
@@ -103,10 +102,9 @@ class Prospect:
 
 @dataclass(frozen=True)
 class Unknown:
-    """A move of which nothing can be said.
-    missing : workload to what it lacks: "numbers" (only lists know it) or "answer"."""
+    """A move of which nothing can be said. missing : workloads under which no numbers compare the pools"""
 
-    missing: Mapping[str, str]
+    missing: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -200,10 +198,3 @@ class Plan:
     def gap(self) -> float:
         """Return the share of the bound that a better plan could still gain."""
         return max(0.0, 1.0 - self.gain / self.bound) if self.bound > 0 else 0.0
-
-    @cached_property
-    def moves(self) -> tuple[Advice, ...]:
-        """Return the moves, the largest gain first."""
-        return tuple(
-            sorted((advice for advice in self.advice if advice.is_move), key=lambda advice: -(advice.gain or 0.0))
-        )

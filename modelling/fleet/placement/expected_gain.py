@@ -135,19 +135,18 @@ def prospect(
     named = ([pools] if pools else []) + ([(there, here)] if there != here else [])
     pairs = [(pair_key(guest_fs, one), pair_key(guest_fs, other)) for one, other in named]
     total = sum(shares.values())
-    parts, missing = [], {}
+    parts, missing = [], []
     for workload, share in shares.items():
         answers = knowledge.get((workload, hypervisor), ())
         known, pair = next(
             ((answer, pair) for pair in pairs for answer in answers if answer.joins(*pair)), (None, ("", ""))
         )
         if known is None:
-            is_listed = any({*pair} <= set(answer.posterior.treatments) for pair in pairs for answer in answers)
-            missing[workload] = "numbers" if is_listed else "answer"
+            missing.append(workload)
         else:
             parts.append((workload, share / total, known, pair))
     if missing:
-        return Unknown(missing)
+        return Unknown(tuple(missing))
     return _make_prospect(
         add_differences(_differences(parts)), [(share, known) for _, share, known, _ in parts], margin
     )

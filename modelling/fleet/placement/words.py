@@ -26,7 +26,7 @@ _FORBIDS = {
     "load": "it would have to carry more load than it can",
     "apart": "another machine of a group that is kept apart is there",
     "together": "the machines that lie together with it cannot follow",
-    "excluded": "it is excluded for this machine",
+    "excluded": "it is no target of moves",
     "pinned": "the machine is pinned",
 }
 _STAYS = {

@@ -1,4 +1,4 @@
-"""manage.py check_answers: compare stored standing answers with ones computed from scratch."""
+"""manage.py check_answers: compare the current answers with ones computed from scratch."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from modelling.answer_store import snapshots
 
 class Command(BaseCommand):
     help = (
-        "Computes every standing answer anew and lists those that differ from what is kept, and the questions that "
+        "Computes every current answer anew and lists those that differ from what is kept, and the questions that "
         "wait to be answered again. Exits with 1 where an answer differs."
     )
 

@@ -86,7 +86,6 @@ SCRIPTS: Mapping[str, Sequence[str]] = {
         "go POOL TOKEN benchmark 0..1000000000000",
         "poll POOL TOKEN benchmark",
         "output POOL TOKEN benchmark.out|benchmark.err|benchmark.samples",
-        "storage-errors",
         "drop-caches",
         "facts POOL...",
         "health POOL...",
@@ -117,7 +116,7 @@ SCRIPTS: Mapping[str, Sequence[str]] = {
         "forget MOVE",
     ),
 }
-_LOOKS = {"facts", "health", "left", "ready", "room", "superblocks", "usage", "storage-errors"}  # change nothing
+_LOOKS = {"facts", "health", "left", "ready", "room", "superblocks", "usage"}  # change nothing
 
 _UUID = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 _NAME = r"[A-Za-z][A-Za-z0-9_.-]{0,99}"

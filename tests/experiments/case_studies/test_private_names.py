@@ -226,7 +226,7 @@ def test_a_short_name_that_is_taken_is_refused_alike_whoever_has_it(client, draf
         (error,) = refused.json()["errors"]
         messages.add((refused.status_code, error["field"], re.sub(rf"{slug}(-[0-9a-f]{{4}})?", "X", error["message"])))
         suggested = re.search(rf"{slug}-[0-9a-f]{{4}}", error["message"])[0]
-    assert messages == {(400, "slug", "The short name X is not to be had; X is likely to be.")}
+    assert messages == {(400, "slug", "The short name X is not available; X probably is.")}
     made = client.post("/api/v1/drafts/", DRAFT | {"slug": suggested}, "application/json", headers=headers)
     assert made.status_code == 201
 
@@ -237,7 +237,7 @@ def test_a_bundle_of_the_same_content_as_others_draft_is_not_known(published_evi
     draft, content = CaseStudy.objects.get(slug="p4"), io.BytesIO()
     bundles.export(draft, content)
     assert bundles.import_bundle(content.getvalue(), user=owner, door=ImportBatch.Door.BROWSER) == (draft, False)
-    with pytest.raises(bundles.BundleError, match="not to be had"):
+    with pytest.raises(bundles.BundleError, match="not available"):
         bundles.import_bundle(content.getvalue(), user=other, door=ImportBatch.Door.BROWSER)
 
 

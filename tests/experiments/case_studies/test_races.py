@@ -294,10 +294,10 @@ def test_a_short_name_that_is_taken_is_refused_at_both_doors(draft, client):
     client.force_login(draft.owner)
     headers = {"authorization": f"Bearer {make_token(draft.owner)}"}
     answer = client.post("/drafts/new/", {"slug": "wanted", "title": "New", "storage-description": "Disks"})
-    assert (answer.status_code, "is not to be had" in answer.content.decode()) == (422, True)
+    assert (answer.status_code, "is not available" in answer.content.decode()) == (422, True)
     body = {"slug": "wanted", "title": "New", "storage": {"description": "Disks"}}
     answer = client.post("/api/v1/drafts/", body, "application/json", headers=headers)
-    assert (answer.status_code, "is not to be had" in answer.json()["detail"]) == (409, True)
+    assert (answer.status_code, "is not available" in answer.json()["detail"]) == (409, True)
 
 
 # Imports

@@ -708,7 +708,7 @@ def changed(bundle: bytes, name: str, old: bytes, new: bytes) -> bytes:
 @pytest.mark.parametrize(
     ("name", "old", "new", "words"),
     [
-        ("case-study.json", b'"slug": "lab"', b'"slug": "p0"', "short name p0 is not to be had"),
+        ("case-study.json", b'"slug": "lab"', b'"slug": "p0"', "short name p0 is not available"),
         ("case-study.json", b'"format"', b'"form"', "Additional properties"),
         ("case-study.json", b"{", b"[", "case-study.json"),
         ("measurements.csv", b"10.5", b"ten", "line 2, value: 'ten'"),
