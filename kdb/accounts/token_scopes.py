@@ -85,7 +85,6 @@ SCOPES: dict[str, tuple[AnyOf, AnyOf]] = {
     "placement-move-remove-old": (None, CAMPAIGN),
     "placement-plan-list": (READ, CAMPAIGN),
     "placement-plan-detail": (READ, None),
-    "placement-plan-commands": (READ, None),
     "placement-plan-confirm": (None, CAMPAIGN),
     "placement-policy": (READ, CAMPAIGN),
     "followed-question-list": (NOTIFY, NOTIFY),

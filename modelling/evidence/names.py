@@ -37,6 +37,7 @@ _SECONDS = 10
 _SETTINGS_SECONDS = 3600
 _KEY = "modelling.evidence.names"
 _unpickled: tuple[str, dict[str, Any]] = ("", {})  # stamp and catalogue
+_revision = 0  # of the latest answer
 _NAMED: dict[str, type[CatalogueEntry]] = {
     "workload": Workload,
     "hypervisor": Hypervisor,
@@ -130,9 +131,11 @@ def clear_cache() -> None:
 
 
 def read_again_after(revision: int) -> None:
-    """Clear the cached catalogue if it was read before this knowledge revision, which may have published names."""
-    if _catalogue()["revision"] < revision:
+    """Clear the cached catalogue at the first call with another knowledge revision, which may have published names."""
+    global _revision
+    if revision != _revision:
         clear_cache()
+        _revision = revision
 
 
 def _catalogue() -> dict[str, Any]:
@@ -196,7 +199,6 @@ def _stated_settings() -> list[tuple[Any, ...]]:
 
 
 def _read() -> dict[str, Any]:
-    revision = counts.revision()  # first: what is published meanwhile is read again
     labels, spellings, described = {}, {}, {}
     for kind, model in _NAMED.items():
         rows = list(visible.entries(model).values_list("slug", "name", "aliases", "description"))
@@ -222,7 +224,4 @@ def _read() -> dict[str, Any]:
         )
     lists = CaseStudy.objects.published().order_by().values_list("vm_counts", flat=True).distinct()
     vm_counts = sorted({n for row in lists for n in row if n})
-    return {
-        "revision": revision,
-        **{"names": labels, "spellings": spellings, "described": described, "vm_counts": vm_counts},
-    }
+    return {"names": labels, "spellings": spellings, "described": described, "vm_counts": vm_counts}

@@ -114,7 +114,6 @@ TABLE = {  # the scope that a token needs, or one of several; the statuses, in t
     "placement_moves_list": "read 401 403 403 403 403 200 200 200 200",
     "placement_moves_remove_old": "campaign 401 403 403 403 403 200 200 404 200",
     "placement_moves_retrieve": "read 401 403 403 403 403 200 200 404 200",
-    "placement_plans_commands": "read 401 403 403 403 403 200 200 404 200",
     "placement_plans_confirm": "campaign 401 403 403 403 403 409 409 404 409",
     "placement_plans_create": "campaign 401 403 403 403 403 400 400 400 400",
     "placement_plans_list": "read 401 403 403 403 403 200 200 200 200",

@@ -89,7 +89,7 @@ class Command(BaseCommand):
         draft.refresh_from_db()
         if not permissions.may_publish(user, draft):
             raise CaseStudyError(
-                f"{draft.slug} was submitted; {user} had part in it, or is no reviewer: another reviewer must publish it"
+                f"{draft.slug} was submitted; {user} had part in it, or is no reviewer: another one must publish it"
             )
         revision = reviews.publish(draft, seen=None, reason=f"{draft.title}, a published table.", user=user)
         return f"published as revision {revision.number}"
