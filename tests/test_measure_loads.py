@@ -77,7 +77,7 @@ def test_memory_is_told_by_what_reached_the_disk(counts, fs, rate, reads, said):
     assert said in why
 
 
-def test_what_the_cache_of_zfs_answered_is_read_from_its_own_counts(tmp_path, monkeypatch):
+def test_reads_that_the_zfs_cache_answered_count_as_memory(tmp_path, monkeypatch):
     monkeypatch.setattr(memory, "_ARC", str(tmp_path / "arcstats"))
     assert memory.counts("/")[4:] == (0, 0)
     rows = ["9 1 0x01 147 39984 1 2", "name type data", "demand_data_hits 4 70", "demand_data_misses 4 20"]
@@ -89,7 +89,7 @@ def test_what_a_cache_took_is_told_beside_the_files_that_were_written_before():
     rate, note = steady_rate(160.0, [300.0] * 6 + [100.0] * 14, 2.0**31, 0, 2.0**30)
     assert (rate, note) == (
         100.0,
-        "the first 1.1 GiB went to a cache at 3.0 times the speed, after the 1,024 MiB of its files",
+        "the first 1.1 GiB went to a cache at 3.0 times the speed, after 1,024 MiB of files were made",
     )
 
 

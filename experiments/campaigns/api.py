@@ -46,7 +46,7 @@ def listed(tag: str, resource: str) -> Any:
 
 
 def perform(operation: Action, request: Request, row: Host | Campaign) -> None:
-    """Do an action with the fields that were sent. Raises PermissionDenied, FaultyRequest, HostError, CampaignError."""
+    """Check the request and run the action on a host or campaign. Raises its refusals, and FaultyRequest."""
     user = user_of(request)
     operation.check_permission(row, user)
     fields = fields_of(request, operation.body) if operation.body else {}

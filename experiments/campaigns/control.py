@@ -90,7 +90,7 @@ def start(campaign: Campaign) -> None:
     """Let a planned or paused campaign run. Raises CampaignError."""
     with transaction.atomic():
         campaign = _locked(campaign, State.PLANNED, State.PAUSED)
-        _refuse_filed(campaign)
+        _check_not_filed(campaign)
         if campaign.host.archived_at:
             raise CampaignError(f"{campaign.host} is archived: bring it back first.")
         if campaign.driver != Host.Driver.ATTACHED:
@@ -109,7 +109,7 @@ def start(campaign: Campaign) -> None:
         next_run(campaign.host_id)
 
 
-def _refuse_filed(campaign: Campaign) -> None:
+def _check_not_filed(campaign: Campaign) -> None:
     if campaign.case_study_id:
         raise CampaignError("The campaign is filed; what is added now would not be in the case study.")
 
@@ -195,7 +195,7 @@ def retry_cell(campaign: Campaign, run: CampaignRun) -> None:
 def _repeat_runs(campaign: Campaign, runs: QuerySet[CampaignRun]) -> None:
     with transaction.atomic():
         campaign = _locked(campaign, State.RUNNING, State.PAUSED, State.FINISHED, State.CANCELLED)
-        _refuse_filed(campaign)
+        _check_not_filed(campaign)
         chosen = runs.filter(campaign=campaign).select_related("repeated_by").order_by("position")
         if not sum(map(_requeue, chosen)):
             raise CampaignError("The run has not ended, or another is done in its place: do that one again.")
@@ -248,7 +248,7 @@ def top_up(campaign: Campaign, repetitions: int) -> None:
     """Add this many repetitions of every cell. Raises CampaignError."""
     with transaction.atomic():
         campaign = _locked(campaign, State.PLANNED, State.RUNNING, State.PAUSED, State.FINISHED)
-        _refuse_filed(campaign)
+        _check_not_filed(campaign)
         first = campaign.repetitions + 1
         campaign.repetitions += repetitions
         if repetitions < 1 or campaign.run_count > checks.MAX_RUNS:

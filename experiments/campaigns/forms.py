@@ -466,9 +466,7 @@ class ReplicationForm(forms.Form):
     """The host that a case study is measured again on."""
 
     host = ModelChoiceField(Host.objects.none(), to_field_name="slug")
-    short = forms.BooleanField(
-        label="Short", required=False, help_text="One number of machines, 30 s a run, two repetitions."
-    )
+    short = forms.BooleanField(label="Short: one number of machines, 30 s a run, two repetitions", required=False)
 
     def __init__(self, data: QueryDict | None, *, user: AnyUser) -> None:
         super().__init__(data)

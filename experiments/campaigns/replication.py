@@ -22,12 +22,8 @@ from . import abilities, checks, control
 SHORT_SECONDS, SHORT_REPETITIONS = 30, 2
 DISK_MIB = 4096  # room for the largest of the papers' sets, twice over
 _DRIVERS = {"kvm": Host.Driver.LIBVIRT, "proxmox": Host.Driver.PROXMOX, "xen": Host.Driver.XEN}
-_TRIED = (
-    Host.Driver.XEN,
-    Host.Driver.PROXMOX,
-    Host.Driver.LIBVIRT,
-    Host.Driver.NATIVE,
-)  # later ones stand in for earlier
+# The order in which drivers are tried: later ones stand in for earlier ones.
+_TRIED = (Host.Driver.XEN, Host.Driver.PROXMOX, Host.Driver.LIBVIRT, Host.Driver.NATIVE)
 # What a plan lists, with the fields whose problems one item can cause.
 _LISTS: dict[str, tuple[str, ...]] = {
     **{name: (name,) for name in ("host_file_systems", "guest_file_systems", "workloads")},

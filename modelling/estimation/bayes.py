@@ -166,7 +166,10 @@ class Posterior:
         covariances = self.covariances + self.extras
         shifts = np.trace(covariances, axis1=1, axis2=2)[:, None, None] * (1e-12 * np.eye(size) + 1 / size)
         roots = np.linalg.cholesky(covariances + shifts)
-        values = self.means[node] + np.einsum("pij,pj->pi", roots[node], normal)
+        order = np.argsort(node, kind="stable")
+        values = self.means[node]
+        for own in np.split(order, np.flatnonzero(np.diff(node[order])) + 1):
+            values[own] += normal[own] @ roots[node[own[0]]].T
         return float(-np.expm1(-np.quantile(values.max(axis=1) - values[:, place], probability)))
 
 

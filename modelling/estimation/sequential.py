@@ -100,8 +100,8 @@ def update(trial: Trial, blocks: Iterable[Block]) -> Trial:
     return trial
 
 
-def after_sessions(known: Components, sessions: Iterable[Sequence[Block]]) -> Machine:
-    """Return what is known of a machine after the blocks of sessions, the oldest first.
+def update_with_sessions(known: Components, sessions: Iterable[Sequence[Block]]) -> Machine:
+    """Update what is known of a machine with the blocks of several sessions, the oldest first.
 
     In each session runs vary anew, and the first ones of a choice may be early.
     """

@@ -204,7 +204,7 @@ def _posterior(
     for place, (workload, key) in enumerate(elements[:size]):
         if workload in shares:
             sums[keys.index(key), place] = shares[workload]
-    return machine.sum_entries(sequential.after_sessions(before, blocks), sums)
+    return machine.sum_entries(sequential.update_with_sessions(before, blocks), sums)
 
 
 def _elsewhere(published: Posterior, is_told: np.ndarray, first: int) -> np.ndarray:

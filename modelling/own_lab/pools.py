@@ -110,7 +110,7 @@ def _knowledge_of_guest(
     is_the_guest = np.arange(len(keys)) < len(pools)
     known = machine.add_place_variance(select_entries(published, keys), lie_on, are_alike=is_the_guest)
     ran_blocks = [Block(tuple(at[choice] for choice in block.entries), block.outcomes) for block in blocks]
-    now = sequential.after_sessions(known, [ran_blocks] if blocks else [])
+    now = sequential.update_with_sessions(known, [ran_blocks] if blocks else [])
     return OnPools(
         machine.select_entries(now, range(len(pools))),
         frozenset(pool for pool, _ in ran.values()),

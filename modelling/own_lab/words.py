@@ -56,13 +56,18 @@ def decision_sentence(
     if kind == NO_DIFFERENCE:
         return (
             f"{listed(alike, 'or')}: either is fine on this machine, they differ by less than {margin:.0%}. "
-            f"If that is wrong, it costs about {first.loss:.1f} %."
+            f"{_risk(first.loss)}"
         )
     second = max(rows[1:], key=lambda row: row.ratio)
     lead = _lead(second.ratio, second.low, second.high, second.name)
     tied = [row.name for row in rows[1:] if row.within > LIKELY]
     may = f" {listed(tied, 'or')} may be as good." if tied else ""
-    return f"Use {first.name} on this machine: {lead}.{may} If that is wrong, it costs about {first.loss:.1f} %."
+    return f"Use {first.name} on this machine: {lead}.{may} {_risk(first.loss)}"
+
+
+def _risk(loss: float) -> str:
+    """Say what the chance of a wrong choice costs. loss : expected, over right and wrong choices, percent"""
+    return f"The risk that this is wrong costs {f'about {loss:.1f}' if loss >= 0.05 else 'less than 0.1'} % on average."
 
 
 def under_load_of(machine: str, text: str) -> str:
@@ -103,7 +108,7 @@ def recommendation_sentence(
     first, *others = rows
     second = max(others, key=lambda row: row.ratio)
     lead = _lead(second.ratio, second.low, second.high, second.label)
-    cost = f"If that is wrong, it costs about {first.loss:.1f} %."
+    cost = _risk(first.loss)
     may = f" Not measured there, and perhaps faster: {some(open_, 3)}." if open_ else ""
     if kind == verdict.USE:
         return f"Use {first.label}: {lead}. {cost}"

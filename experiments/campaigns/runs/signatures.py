@@ -32,9 +32,10 @@ class Stretch:
 
 
 class Sampler:
-    """A sampler that looks at the disks under test while a benchmark runs; without a host or domains it sees nothing.
+    """Reads the disk counters of a run's virtual machines from libvirt while a benchmark runs.
 
-    domains : number of a machine to its name on the host; target : the disk under test of each
+    host, domains : the hypervisor, and number of a machine to its libvirt domain; without either nothing is read
+    target : the disk under test of each domain, "vdb"
     """
 
     def __init__(self, host: Connection | None, domains: Mapping[int, str], target: str) -> None:

@@ -108,7 +108,7 @@ class Classifier:
         return len(classes) == 1 and classes[0] in self.catalogue
 
     def sets(self, features: Matrix) -> list[tuple[str, ...]]:
-        """Return the classes of each row."""
+        """Return for each row of features the classes that it may belong to: one, several or none."""
         passes = [
             _p_values(own, odd) > LEFT_OUT
             for own, odd in zip(self._own_oddness, _oddness(distances(features, self.training)), strict=True)
@@ -205,7 +205,7 @@ def sureness(model: Classifier) -> dict[str, float]:
 
 
 def _detect_alone(model: Classifier, rows: NDArray[np.bool_]) -> Iterator[tuple[str, str]]:
-    """Yield class and detected workload of the rows for which one alone is detected by a model without them."""
+    """Yield (true class, detected workload) of rows for which a model trained without them detects one workload."""
     judged = model.training.select(rows)
     for name, classes in zip(judged.classes_of, model.without(rows).sets(judged.features), strict=True):
         if model.is_workload(classes):

@@ -119,8 +119,8 @@ def _report(model: Classifier, signatures: Sequence[Known]) -> Report:
             for signature in known
             if signature.workload in catalogue and not signature.is_idle and is_cached(signature.counts)
         ),
-        confusion_of_runs=_confusion(joined),
-        held_back=_confusion(held_back),
+        confusion_of_runs=_confusion_matrix(joined),
+        held_back=_confusion_matrix(held_back),
         sureness=dict(model.sureness),
         known_right=_share(
             name == _class(run)
@@ -145,8 +145,8 @@ def _class(run: Known) -> str:
     return run.workload.partition(HELD_BACK)[0]
 
 
-def _confusion(pairs: Iterable[tuple[Known, str]]) -> dict[str, dict[str, int]]:
-    """Count for each load that ran how often each result was given. pairs : what ran, and the result"""
+def _confusion_matrix(pairs: Iterable[tuple[Known, str]]) -> dict[str, dict[str, int]]:
+    """Return true load to detected load to number of runs. pairs : a run, and what was detected"""
     counts: dict[str, Counter[str]] = {}
     for run, name in pairs:
         counts.setdefault(run.workload, Counter())[name] += 1

@@ -42,8 +42,8 @@ EXPECTED = (ssh.SshError, hosts.HostError, MoveError)  # a later execution conti
 State, Action = PlacementMove.State, PlacementDecision.Action
 
 
-class CalledOff(Exception):  # noqa: N818
-    """The move was called off while it was under way."""
+class MoveCancelled(Exception):  # noqa: N818
+    """A person cancelled the move while it ran."""
 
 
 def run_move(job: jobs.JobRun, move_id: int) -> None:
@@ -118,14 +118,14 @@ class Execution:
             return
         self.move = driver.locate_new(self.move)
         if self.row.state == State.COPYING:
-            self._switched()
+            self._store_switched()
         kept_as, is_in_use = driver.kept_name(self.move), False
         try:
             driver.keep(self.move)
         except ImageInUse as error:
             moves.log(self.row, str(error))
             kept_as, is_in_use = self.move.old, True
-        self._kept(driver.running_image(self.move), kept_as, is_in_use)
+        self._store_kept(driver.running_image(self.move), kept_as, is_in_use)
 
     def _copy_and_switch(self, driver: MovingDriver) -> bool:
         """Return whether the machine runs from the new image; otherwise the move was undone and has ended."""
@@ -133,7 +133,7 @@ class Execution:
             self._copy(driver)
             self.begin_step("switching")
             driver.switch(self.move)
-        except CalledOff:
+        except MoveCancelled:
             if driver.running_image(self.move) == Image.NEW:  # where the host switches by itself
                 return True
             self._cancel(self._undo(driver))
@@ -151,8 +151,8 @@ class Execution:
         return True
 
     def _copy(self, driver: MovingDriver) -> None:
-        """Copy the image, at first after a check. Raises CopyEnded, Forbidden, CalledOff."""
-        if not self.row.attempt:  # a later execution may find a copy, which driver.copy checks itself
+        """Copy the image, at first after a check. Raises CopyEnded, Forbidden, MoveCancelled."""
+        if not self.row.attempt:  # read before run_move counted; a later execution may find a copy, which copy() checks
             self.begin_step("checking")
             checked = driver.check(self.move)
             self._update(warnings=list(checked.warnings), size_bytes=checked.size_bytes)
@@ -184,10 +184,10 @@ class Execution:
             raise jobs.LeaseLost(f"{self.job} was given to another worker")
 
     def renew_or_stop(self) -> None:
-        """Renew the lease. Raises CalledOff where the move was called off."""
+        """Renew the lease. Raises MoveCancelled."""
         self.renew()
         if PlacementMove.objects.filter(pk=self.row.pk, is_called_off=True, state=State.COPYING).exists():
-            raise CalledOff
+            raise MoveCancelled
 
     def begin_step(self, text: str) -> None:
         """Renew the lease, and store the next step."""
@@ -201,7 +201,7 @@ class Execution:
         PlacementMove.objects.filter(pk=self.row.pk, job=self.job.job_id).update(step=text[:200])
         moves.log(self.row, text)
 
-    def _switched(self) -> None:
+    def _store_switched(self) -> None:
         """Store that the machine runs from the new image."""
         row, new, at = self.row, self.move.new, now()
         with transaction.atomic():
@@ -218,7 +218,7 @@ class Execution:
             rests_on = {"revision": row.revision, "model": row.model}
             write_decision(row.host, Action.SWITCHED, user=None, plan=row.plan, move=row, **rests_on)
 
-    def _kept(self, image: Image, name: str, is_in_use: bool) -> None:
+    def _store_kept(self, image: Image, name: str, is_in_use: bool) -> None:
         """Store that the move is over, and the name of its old image."""
         with transaction.atomic():
             self._end(State.KEPT, image, name if is_in_use else "", f"the old image is kept as {name}")

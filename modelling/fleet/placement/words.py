@@ -98,4 +98,6 @@ def describe_gap(plan: Plan) -> str:
         BEST_FOUND: "Time was up: this is the best that was found, and ",
     }.get(plan.method, "")
     sentence = f"at most {100 * plan.gap:.1f} % of what is possible under the constraints is missing."
+    if plan.gap < 0.0005:
+        sentence = "no other plan under the constraints gains more."
     return how + sentence if how else sentence[0].upper() + sentence[1:]

@@ -43,7 +43,7 @@ def steady_rate(
     times, early = fmean(before) / fmean(rest), ahead * fmean(before)
     gib = written * (early + sum(before)) / (early + sum(curve)) / 2**30
     told = f"the first {gib:.1f} GiB went to a cache at {times:.1f} times the speed"
-    told += f", after the {prepared / 2**20:,.0f} MiB of its files" if prepared else ""
+    told += f", after {prepared / 2**20:,.0f} MiB of files were made" if prepared else ""
     return steady, told if written else f"it was {times:.1f} times as fast at first"
 
 

@@ -118,7 +118,7 @@ def test_a_session_says_the_same_of_its_choices_whatever_else_is_of_interest():
     spread = 0.4**2 * np.array([[1.0, 0.0, 0.5], [0.0, 1.0, 0.0], [0.5, 0.0, 1.0]])[None]
     known = Components(np.ones(1), np.zeros((1, 3)), 0 * spread, spread)
     own = sequential.update(begun(0.4), blocks).standing(MARGIN)
-    whole = sequential.after_sessions(known, [blocks])
+    whole = sequential.update_with_sessions(known, [blocks])
     alone = machine.decide(machine.select_entries(whole, [0, 1]), MARGIN)
     assert alone.within == pytest.approx(own.within, abs=1e-6)
     effects = whole.posterior("abc").fit().effects
@@ -129,6 +129,6 @@ def test_a_session_says_the_same_of_its_choices_whatever_else_is_of_interest():
 def test_first_runs_may_be_early_again_in_the_next_session():
     before, later = [Block((0, 1), (0.0, 0.0))] * 4, [Block((0, 1), (0.5, 0.0))] * 2
     known = Components(np.ones(1), np.zeros((1, 2)), np.zeros((1, 2, 2)), 0.4**2 * np.eye(2)[None])
-    apart, at_once = (sequential.after_sessions(known, own) for own in ([before, later], [before + later]))
+    apart, at_once = (sequential.update_with_sessions(known, own) for own in ([before, later], [before + later]))
     leads = [now.posterior("ab").fit().effects @ [1.0, -1.0] for now in (apart, at_once)]
     assert 0 < leads[0] < leads[1] / 2

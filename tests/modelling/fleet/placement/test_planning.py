@@ -128,7 +128,7 @@ def test_every_machine_is_explained_in_sentences():
     (tiny,) = plan([machine("tiny", 0.1)], POOLS, KNOWLEDGE, RULES).advice
     assert "are copied in one minute;" in explanation(tiny)[2]
     assert stays[-1] == "fast promises 48.0 %, but its space, less the reserve and what moves there, is too small."
-    assert describe_gap(fleet_plan) == "At most 0.0 % of what is possible under the constraints is missing."
+    assert describe_gap(fleet_plan) == "No other plan under the constraints gains more."
 
 
 def test_machines_that_are_to_lie_together_and_apart_are_refused():
