@@ -13,8 +13,8 @@ FOLDER = Path(__file__).resolve().parents[1] / "docs" / "screenshots"
 # Page: (its address, the words of a heading or button to scroll to, or "")
 PAGES = {
     "ask": ("/", ""),
-    "answer": ("/?axis=hypervisor&workload=fileserver", "File server: which hypervisor?"),
-    "compare": ("/compare/?axis=hypervisor&workload=fileserver&a=kvm&b=xen&c=proxmox&d=hyper-v", "Ranking of these"),
+    "answer": ("/?axis=hypervisor&workload=fileserver", ""),
+    "compare": ("/compare/?axis=hypervisor&workload=fileserver&a=kvm&b=xen&c=proxmox&d=hyper-v", ""),
     "mix": ("/mix/?axis=hypervisor&vm_count=1&varmail=50&webserver=30&fileserver=20", ""),
     "case-study": ("/case-studies/p1/", "Fair-play audit"),
     "search": ("/search/?q=btrfs", ""),
