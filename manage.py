@@ -24,14 +24,27 @@ def main() -> None:
             raise
         sys.exit(f"The Python module {error.name} is missing: {HINT}")
     except Exception as error:
-        from kdb.operations.failures import Failure, failure_behind, free_bytes
+        from kdb.operations.failures import Failure, failure_behind, free_bytes, is_without_tables
 
-        if failure_behind(error) is not Failure.DISK_FULL or "--traceback" in sys.argv:
+        if "--traceback" in sys.argv:
+            raise
+        if is_without_tables(error):
+            sys.exit(f"There is no knowledge base here ({error}). {_where()}")
+        if failure_behind(error) is not Failure.DISK_FULL:
             raise
         free = ", ".join(f"{size // 1024:,} KiB for {place}" for place, size in free_bytes().items())
         sys.exit(f"A disk is full, so nothing was stored ({error}). Free: {free}.")
     except KeyboardInterrupt:
         sys.exit(130)
+
+
+def _where() -> str:
+    from django.conf import settings
+
+    return (
+        f"DATA_DIR is {settings.DATA_DIR}: set DATA_DIR and DATABASE_URL as for your server, whose first start makes "
+        "what is missing."
+    )
 
 
 if __name__ == "__main__":

@@ -2,19 +2,20 @@
 
 A template's cell   123.4, 16 (also as the numbers of a spreadsheet, like 16.0)
 A printed cell      123.4, 1,234, 145K, 1.2 GB/s, 120-140 (its middle, with least and greatest), 120 ± 5, ~500, 85 %
-                    of another value, +12 % against it
+                    of another value, +12 % against it, 1,251,093 KiB/s (~1.2 GB/s)
 """
 
 import math
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from kdb.units import PREFIXES, UNITS, SpelledUnit, spelled_unit
+from kdb.units import PREFIXES, UNITS, SpelledUnit, convert, spelled_unit
 
 LONGEST_NUMBER = 120  # characters of a printed cell
 LARGEST = 2**63 - 1
 IN_RANGE = "The middle of the printed range."
 ABOUT = "Printed as about that."
+ALIKE = 0.1  # a number and the rounded one in brackets behind it differ by at most this share
 
 
 class WrongValue(Exception):  # noqa: N818 - becomes a fault of a line, which the raiser does not know
@@ -51,7 +52,9 @@ def whole_number(field: str, cell: str | int | float, *, lowest: int = 1, larges
 
 # Printed cells
 
-_LOOKS_NUMERIC = re.compile(r"[~≈<>+-]?\d[\d.,]*(?: ?[^\s\d]{1,6})?(?: ?(?:±|\+/-|-|–|to) ?\d.{0,15})?")
+_LOOKS_NUMERIC = re.compile(
+    r"[~≈<>+-]?\d[\d.,]*(?: ?[^\s\d]{1,7})?(?: ?(?:±|\+/-|-|–|to) ?\d.{0,15})?(?: ?\([~≈]?\d[^()]{0,30}\))?"
+)
 _NUMBER = r"\d{1,20}(?:[.,']\d{1,20}){0,8}(?:[eE][+-]?\d{1,3})?"
 _CELL = re.compile(
     rf"(?P<about>~|≈|about |approx\. ?|ca\. ?)?(?P<sign>[+-]|−)? ?(?P<low>{_NUMBER})(?P<low_prefix>[kKMGT]?)"
@@ -60,6 +63,7 @@ _CELL = re.compile(
     rf"(?: ?(?:±|\+/-|\+-) ?(?P<deviation>{_NUMBER})(?P<deviation_prefix>[kKMGT]?)(?P<deviation_percent> ?%)?)?"
     r"(?P<space> ?)(?P<unit>\D.{0,20})?"
 )
+_RESTATED = re.compile(r"([^()]*\d[^()]*?) ?\(((?:~|≈|about |approx\. ?|ca\. ?|= ?)?\d[^()]*[A-Za-z][^()]*)\)")
 
 
 def looks_numeric(cell: str) -> bool:
@@ -107,6 +111,8 @@ def printed_number(
 
     decimal : "." or ",", the sign before the decimals
     """
+    if len(cell) <= LONGEST_NUMBER and (restated := _RESTATED.fullmatch(cell)):
+        return _printed_twice(column, restated[1], restated[2], unit_of_column, decimal)
     match = _CELL.fullmatch(cell) if len(cell) <= LONGEST_NUMBER else None
     if match is None:
         bound = "; a bound is no value: leave the row out, or say it in words" if cell[:1] in "<>≤≥" else ""
@@ -151,6 +157,22 @@ def printed_number(
     is_as_printed = cell == match["low"] and decimal == "." and "," not in cell and "'" not in cell
     text = cell if is_as_printed and unit is not None and unit.factor == 1 else ""
     return PrintedNumber(value, unit, None if high is None else low, high, deviation, notes, text)
+
+
+def _printed_twice(column: str, first: str, again: str, unit_of_column: str, decimal: str) -> PrintedNumber:
+    """Return the first number of a cell that has the same again in brackets, in another unit. Raises WrongValue.
+
+    A number of another metric in brackets, as IOPS beside MiB/s, is kept as a note.
+    """
+    number = printed_number(column, first, unit_of_column, decimal)
+    other = printed_number(column, again.removeprefix("=").strip(), "", decimal)
+    if number.unit is None or other.unit is None:
+        raise WrongValue(column, f"{first} ({again})"[:80], "a number with its unit before the brackets and in them")
+    if number.unit.metric != other.unit.metric:
+        return replace(number, notes=(*number.notes, f"Printed beside it: {again}."), text="")
+    if abs(number.value - convert(other.value, other.unit.unit, number.unit.unit)) > ALIKE * number.value:
+        raise WrongValue(column, f"{first} ({again})"[:80], "the same value in brackets, rounded or in another unit")
+    return number
 
 
 def decimal_number(column: str, text: str, decimal: str) -> float:

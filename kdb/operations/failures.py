@@ -35,6 +35,15 @@ def failure_behind(error: BaseException | None) -> Failure | None:
     return next(filter(None, map(_failure, _with_causes(error))), None)
 
 
+def is_without_tables(error: BaseException) -> bool:
+    """Tell whether the database lacks a table, as a new one does."""
+    return any(
+        isinstance(cause, psycopg.errors.UndefinedTable)
+        or (isinstance(cause, sqlite3.OperationalError) and str(cause).startswith("no such table"))
+        for cause in _with_causes(error)
+    )
+
+
 def why_unavailable(error: BaseException | None) -> str:
     """Return why the database failed, in words for the user."""
     match failure_behind(error):

@@ -19,6 +19,7 @@ from kdb.units import METRICS, UNITS, SpelledUnit, spelled_unit
 
 from .conditions import Conditions, LeftOutRows
 from .parsing import PlainTable
+from .suggestions import parameter_in, unit_in
 
 MAX_ROWS = 20_000  # that a table becomes: what others print is short
 MAX_ERRORS = 200
@@ -124,6 +125,8 @@ def _headings(table: PlainTable, conditions: Conditions, errors: list[TableFault
         words = conditions.words.get(table.header[at], conditions.words.get(text, {}))
         if text in values:
             fields = {name: value for name, value in values[text].items() if name != "percent_of"}
+            if (unit := unit_in(text)) and "unit" not in conditions.everywhere:
+                fields.setdefault("unit", unit)
             yield _Heading(at, text, "value", fields, percent_of=values[text].get("percent_of", {}))
             continue
         if (name := columns.get(text, "")) == IGNORED or not (text or words):
@@ -177,6 +180,11 @@ class _TableReader:
         self.header = {_collapse_spaces(text): at for at, text in enumerate(table.header)}
         self.left_out_by_line = {line: rows for rows in conditions.leave_out for line in rows.lines}
         self.bases: dict[str, dict[tuple[str, ...], list[str]]] = {}
+        self.ignored = [
+            (at, text) for text, at in self.header.items() if conditions.columns.get(table.header[at]) == IGNORED
+        ]
+        # Settings of a number to the heading and the ignored cells of the first that has them.
+        self.first_of: dict[frozenset[tuple[str, str]], tuple[str, list[str]]] = {}
 
     def read(self) -> None:
         used: set[int] = set()
@@ -228,7 +236,9 @@ class _TableReader:
                 continue
             is_measured = True
             try:
-                self.converted.rows.append({LINE: str(line), **self.read_measurement(heading, cells, fields)})
+                row = self.read_measurement(heading, cells, fields)
+                self.check_is_repetition(heading, cells, row)
+                self.converted.rows.append({LINE: str(line), **row})
             except WrongValue as problem:
                 self.add_error(line, problem)
         if not is_measured:
@@ -284,6 +294,22 @@ class _TableReader:
                 row[name] = str(size_bytes)
         return {name: value for name, value in row.items() if value}
 
+    def check_is_repetition(self, heading: _Heading, cells: Sequence[str], row: Mapping[str, str]) -> None:
+        """Raise WrongValue where only what is left unsaid tells a number from another: it is no repetition.
+
+        Two columns of numbers differ by their headings, and two rows by the cells of columns that are ignored.
+        """
+        settings = frozenset((name, value) for name, value in row.items() if name not in _RESULTS)
+        ignored = [cells[at] for at, _ in self.ignored]
+        text, before = self.first_of.setdefault(settings, (heading.text, ignored))
+        if text != heading.text:
+            allowed = f'what tells it from "{text}": {_setting_of(heading.text)} or repetition = "2" under [values]'
+            raise WrongValue(heading.text, "the same settings", allowed)
+        for (_, column), cell, other in zip(self.ignored, ignored, before, strict=True):
+            if cell != other:
+                allowed = '"parameter NAME", "repetition" or "note" under [columns], as it tells equal rows apart'
+                raise WrongValue(column, IGNORED, allowed)
+
     def resolve_percentage(
         self, heading: _Heading, cells: Sequence[str], number: PrintedNumber, row: Mapping[str, str]
     ) -> PrintedNumber:
@@ -318,6 +344,12 @@ class _TableReader:
         return tuple(
             cells[heading.at] for heading in self.settings if heading.text not in other and heading.name not in _RESULTS
         )
+
+
+def _setting_of(heading: str) -> str:
+    """Return the line of conditions that a heading like "8 threads" stands for."""
+    name, value = parameter_in(heading) or ("NAME", "...")
+    return f'"parameter {name}" = "{value}"'
 
 
 def _pair(column: str, cell: str) -> dict[str, str]:

@@ -18,7 +18,7 @@ from experiments.case_studies.forms import draft_forms
 from experiments.catalogue import services
 from experiments.imports import pipeline
 from experiments.imports.normalise import NAMED, Normaliser, Row, Unknown, first_few, source_of_rows
-from experiments.models import CaseStudy, ImportBatch, Publication
+from experiments.models import AuditEntry, CaseStudy, ImportBatch, Publication
 from experiments.readers.table import Fault
 from experiments.records import visible
 from experiments.records.files import raw_files
@@ -173,6 +173,33 @@ def make_draft(
         lifecycle.delete_draft(draft, user=user)
         raise TableRefused(_report_errors(batch.full_report))
     return draft
+
+
+def replace_draft(
+    name: str, content: bytes, table: PlainTable, conditions: Conditions, *, user: User | None
+) -> tuple[CaseStudy, bool]:
+    """Return the draft of a table for the command line, and whether it took the place of the table's earlier draft.
+
+    Only a draft of the same user that holds nothing but one table from the command line is replaced, and only once the
+    table can be read. Raises TableRefused.
+    """
+    earlier = CaseStudy.objects.filter(
+        slug=conditions.case_study["slug"], status=CaseStudy.Status.DRAFT, owner=user
+    ).first()
+    if earlier is None or not _is_table_alone(earlier):
+        return make_draft(name, content, table, conditions, user=user, door=ImportBatch.Door.COMMAND), False
+    if faults := read_table(table, conditions).faults:
+        raise TableRefused(faults)
+    with transaction.atomic():
+        lifecycle.delete_draft(earlier, user=user)
+        return make_draft(name, content, table, conditions, user=user, door=ImportBatch.Door.COMMAND), True
+
+
+def _is_table_alone(draft: CaseStudy) -> bool:
+    """Return whether nothing was done with the draft since one table was imported from the command line."""
+    actions = set(draft.audit_entries.values_list("action", flat=True))
+    doors = list(draft.imports.values_list("door", flat=True))
+    return actions <= {AuditEntry.Action.CREATED, AuditEntry.Action.IMPORTED} and doors == [ImportBatch.Door.COMMAND]
 
 
 def _left_out_notes(left_out: Iterable[LeftOut]) -> Iterable[str]:

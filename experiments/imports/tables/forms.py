@@ -185,6 +185,7 @@ class ColumnsForm(StepForm):
             self.text(f"operation-{at}", "Operation", numbers.get("operation", ""), "known-operation", 40)
             self.text(f"block_size_bytes-{at}", "Block size", numbers.get("block_size_bytes", ""), most=20)
             self.choice(f"metric-{at}", "What is measured", metrics, numbers.get("metric", ""))
+            self.text(f"parameters-{at}", "Parameters, like threads = 8", _parameters_text(numbers), most=500)
             if any("%" in row[at] for row in self.table.rows) or "%" in heading:
                 self.fields[f"percent_of-{at}"] = forms.MultipleChoiceField(
                     required=False,
@@ -205,16 +206,23 @@ class ColumnsForm(StepForm):
 
     @property
     def columns(self) -> list[dict[str, Any]]:
-        """Return each column with its first words and its fields."""
+        """Return each column with its fields, and what is stated of its numbers."""
         return [
             {
                 "heading": heading,
-                "words": list(dict.fromkeys(row[at][:40] for row in self.table.rows if row[at]))[:3],
                 "role": self[f"role-{at}"],
                 "numbers": [
-                    self[f"{name}-{at}"] for name in (*self.NUMBERS, "percent_of") if f"{name}-{at}" in self.fields
+                    self[name_at]
+                    for name in (*self.NUMBERS, "parameters", "percent_of")
+                    if (name_at := f"{name}-{at}") in self.fields
                 ],
-                "is_open": self[f"role-{at}"].value() == VALUE,
+                "facts": [
+                    text
+                    for name in (*self.NUMBERS, "parameters")
+                    if self[f"role-{at}"].value() == VALUE and (text := self[f"{name}-{at}"].value())
+                ],
+                "is_open": any(name.endswith(f"-{at}") for name in self.errors)
+                or (f"percent_of-{at}" in self.fields and not self[f"percent_of-{at}"].value()),
             }
             for at, heading in enumerate(self.table.header)
         ]
@@ -229,9 +237,12 @@ class ColumnsForm(StepForm):
             role = self.cleaned_data[f"role-{at}"]
             fields = {name: text for name in self.NUMBERS if (text := self.cleaned_data[f"{name}-{at}"].strip())}
             before = self.previous.get("values", {}).get(heading, {})
-            fields = {
-                name: value for name, value in before.items() if name not in (*self.NUMBERS, "percent_of")
-            } | fields
+            kept = {
+                name: value
+                for name, value in before.items()
+                if name not in (*self.NUMBERS, "percent_of") and not name.startswith(PARAMETER)
+            }
+            fields = kept | fields | dict(_parameters(self.cleaned_data[f"parameters-{at}"]))
             if bases := self.cleaned_data.get(f"percent_of-{at}"):
                 fields["percent_of"] = dict(base.split("\t", 1) for base in bases)
             if role == VALUE and fields:
@@ -253,9 +264,23 @@ class ColumnsForm(StepForm):
         if VALUE not in roles:
             raise forms.ValidationError("At least one column holds numbers.")
         for at, role in enumerate(roles):
+            if not all(value for _, value in _parameters(data.get(f"parameters-{at}", ""))):
+                self.add_error(f"parameters-{at}", "Like threads = 8; another one after a semicolon.")
             if role and role not in (IGNORED, VALUE, WORDS, PARAMETER) and roles.count(role) > 1:
                 self.add_error(f"role-{at}", "Another column is said to hold this, too.")
         return data
+
+
+def _parameters_text(fields: Mapping[str, Any]) -> str:
+    """Return the load's parameters among the fields of a number as text: `_parameters` reads the same from it."""
+    stated = ((name.removeprefix(PARAMETER), value) for name, value in fields.items() if name.startswith(PARAMETER))
+    return "; ".join(f"{name} = {value}" for name, value in stated)
+
+
+def _parameters(text: str) -> list[tuple[str, str]]:
+    """Return "threads = 8; iodepth = 4" as columns of the template with their values, "" where there is none."""
+    parts = (part.partition("=") for part in text.split(";") if part.strip())
+    return [(PARAMETER + name.strip(), value.strip() if name.strip() else "") for name, _, value in parts]
 
 
 # Everywhere

@@ -141,7 +141,42 @@ def _plain_table(headings: Sequence[Row], rows: Sequence[Row], caption: str = ""
         return None
     columns = [[cells[at] for _, cells in headings if at < len(cells)] for at in range(width)]
     header = _unique_headings([" ".join(dict.fromkeys(filter(None, texts)))[:MAX_CELL] for texts in columns])
-    return PlainTable(header, [cells for _, cells in rows], [line for line, _ in rows], caption[:200].strip())
+    return _split_pairs(
+        PlainTable(header, [cells for _, cells in rows], [line for line, _ in rows], caption[:200].strip())
+    )
+
+
+# Two numbers in one cell
+
+_TWO_WORDS = re.compile(
+    r"(?P<before>[^/]*?)\b(?P<one>[A-Za-z]+) ?/ ?(?P<other>[A-Za-z]+)\b(?P<after>[^/]*(?:/s[^/]*)?)"
+)
+_TWO_NUMBERS = re.compile(r"([^/]*\d[^/]*(?:/s(?:ec)?)?) ?/ ?(\d[^/]*(?:/s(?:ec)?)?)")
+
+
+def _split_pairs(plain_table: PlainTable) -> PlainTable:
+    """Return the table with one number a cell: 6155/1551 under or beside "Random read/write IOPS" are two.
+
+    Each such column becomes "Random read IOPS" and "Random write IOPS", and each such row, after its first cell, two.
+    """
+    columns = [[heading, *(row[at] for row in plain_table.rows)] for at, heading in enumerate(plain_table.header)]
+    columns = [part for column in columns for part in _two_of(column)]
+    header, *rows = map(list, zip(*columns, strict=True))
+    lines = [(line, part) for line, row in zip(plain_table.lines, rows, strict=True) for part in _two_of(row)]
+    header = header if len(header) == len(plain_table.header) else _unique_headings(header)
+    return PlainTable(header, [row for _, row in lines], [line for line, _ in lines], plain_table.caption)
+
+
+def _two_of(cells: list[str]) -> list[list[str]]:
+    """Return a column, or a row, as two where its name is of two words and its numbers are pairs; else it alone."""
+    name, *numbers = cells
+    words = _TWO_WORDS.fullmatch(name)
+    filled = [cell for cell in numbers if cell.casefold() not in table.NOT_MEASURED]
+    if words is None or not filled or not all(map(_TWO_NUMBERS.fullmatch, filled)):
+        return [cells]
+    pairs = [match.groups() if (match := _TWO_NUMBERS.fullmatch(cell)) else (cell, cell) for cell in numbers]
+    names = (f"{words['before']}{words[which]}{words['after']}" for which in ("one", "other"))
+    return [[name, *(pair[place].strip() for pair in pairs)] for place, name in enumerate(names)]
 
 
 def _unique_headings(header: list[str]) -> list[str]:
@@ -263,7 +298,7 @@ def table_of_csv(text: str) -> PlainTable | None:
     if len(widths) != 1 or widths == {1}:
         return None
     (_, header), *rows = records
-    return PlainTable(header, [cells for _, cells in rows], [line for line, _ in rows])
+    return _split_pairs(PlainTable(header, [cells for _, cells in rows], [line for line, _ in rows]))
 
 
 def _delimiter(lines: list[str]) -> str | None:

@@ -11,6 +11,7 @@ from .parsing import PlainTable
 
 MAX_ROWS = 200  # shown
 SAMPLE_ROWS = 3  # rows of a table to choose
+COLUMN_ROWS = 8  # rows below the headings that a user gives a meaning
 
 
 @dataclass
@@ -53,6 +54,21 @@ def preview(table: PlainTable, reading: TableReading) -> Preview:
         shown = sorted(shown, key=lambda row: not row.errors)[:MAX_ROWS]
     general = [error for error in wrong if error.line not in rows]
     return Preview(shown, len(rows) - len(shown), len(reading.measurements), len(reading.left_out), wrong, general)
+
+
+def marked_cells(table: PlainTable, reading: TableReading) -> list[list[tuple[str, str]]]:
+    """Return the first rows, those with a marked cell before others: each cell with what is wrong with it, or "".
+
+    An error marks every cell that is alike, and of its column where it names one by its heading.
+    """
+    wrong = {(fault.column if fault.column in table.header else "", fault.found): fault for fault in reading.faults}
+
+    def marked(heading: str, cell: str) -> tuple[str, str]:
+        fault = wrong.get((heading, cell)) or wrong.get(("", cell))
+        return cell, f"found {fault.found}, allowed is {fault.allowed}" if fault else ""
+
+    rows = [[marked(*pair) for pair in zip(table.header, row, strict=True)] for row in table.rows]
+    return sorted(rows, key=lambda row: not any(why for _, why in row))[:COLUMN_ROWS]
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 Cache mode            a setting: cache_mode
 4K rand read (kIOPS)  numbers: workload random-read, block_size_bytes 4K, unit kIOPS
+8 threads             numbers with the parameter threads = 8
 Queue depth           a parameter of the load
 """
 
@@ -24,6 +25,13 @@ CLOSE_ENOUGH = 0.75  # of two spellings, by difflib
 _BLOCK = re.compile(r"\b(\d{1,4} ?[KkMm](?:i?[Bb])?)\b")
 _TAIL = re.compile(r"[(\[]([^)\]]{1,20})[)\]]|[,/:] ?([^\s,]{1,12})$|\s(\S{1,12})$")
 _PARAMETERS = re.compile(r"\b(queue|depth|i/?o ?depth|qd|threads?|num ?jobs|jobs|clients|rwmix\w*|engine|io ?engine)\b")
+# "8 threads", "threads = 8", "QD32"; the name of each as fio and sysbench have it.
+_SET = re.compile(
+    r"\b(?:(?P<before>\d{1,6}) ?(?P<word>threads?|jobs?|numjobs|clients?|writers?|readers?|streams?|processes)"
+    r"|(?P<name>threads?|num ?jobs|jobs|clients?|i/?o ?depth|queue depth|qd)\W{0,3}(?P<after>\d{1,6}))\b"
+)
+_PARAMETER_NAMES = {"qd": "iodepth", "queuedepth": "iodepth", "iodepth": "iodepth", "job": "numjobs", "jobs": "numjobs"}
+_WORDS_NOT_UNITS = ("min", "h", "s", "x", "times")  # at the end of a heading: "Latency min" is the least one
 _WORDS = {  # further names that people give a column; folded below
     **dict.fromkeys(("fs", "filesystem", "hostfilesystem", "hostfs"), "host_fs"),
     **dict.fromkeys(("guestfilesystem", "guestfs", "vmfs"), "guest_fs"),
@@ -67,6 +75,8 @@ def column_of(heading: str, cells: list[str], names: Names) -> str:
         known = _WORDS.get(fold(heading), "")
     if known and (known in NUMERIC or not is_numeric or known.startswith(PARAMETER) or known in SETTINGS):
         return known
+    if is_numeric and parameter_in(heading):
+        return VALUE
     if _PARAMETERS.search(heading.casefold()):
         return f"{PARAMETER}{heading.casefold()}"
     return VALUE if is_numeric else known or _column_of_words(cells, names)
@@ -92,9 +102,19 @@ def unit_in(heading: str) -> str:
     """Return the unit that a heading has in brackets or at its end; empty: none."""
     for match in reversed([*_TAIL.finditer(heading)]):
         text = next(filter(None, match.groups())).strip("()[]")
-        if text == "%" or spelled_unit(text):
+        if text == "%" or (spelled_unit(text) and not (match[3] and text in _WORDS_NOT_UNITS)):
             return text
     return heading if spelled_unit(heading) and len(heading) > 1 else ""
+
+
+def parameter_in(heading: str) -> tuple[str, str] | None:
+    """Return name and value of the load's parameter that a heading states, as of "8 threads"; None: none."""
+    match = _SET.search(heading.casefold())
+    if match is None:
+        return None
+    word = fold(match["word"] or match["name"])
+    plural = word if word.endswith(("s", "h", "qd")) else f"{word}s"
+    return _PARAMETER_NAMES.get(word, plural), match["before"] or match["after"]
 
 
 def number_facts(heading: str, names: Names) -> dict[str, str]:
@@ -105,8 +125,10 @@ def number_facts(heading: str, names: Names) -> dict[str, str]:
         fields["unit"] = unit
     if match := _BLOCK.search(heading):
         fields["block_size_bytes"] = match[1]
+    if parameter := parameter_in(heading):
+        fields[f"{PARAMETER}{parameter[0]}"] = parameter[1]
     way = "random" if "rand" in folded else "sequential" if "seq" in folded else ""
-    has = {word: re.search(rf"{word}|\b{word[0]}\b", folded) is not None for word in ("read", "write")}
+    has = {word: re.search(rf"(?<!th){word}|\b{word[0]}\b", folded) is not None for word in ("read", "write")}
     what = "mixed" if all(has.values()) or "mix" in folded or "rw" in folded else next((w for w in has if has[w]), "")
     if way and what and (workload := names.find("workload", f"{way} {what}")):
         fields["workload"] = workload

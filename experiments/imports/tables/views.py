@@ -102,6 +102,8 @@ def table_step(request: HttpRequest, pk: int, step: str) -> HttpResponse:
         following = _next_step(pasted, step)
         return redirect("table-step" if len(following) > 1 else "table-detail", *following)
     context = {**_step_context(pasted, table, step, reading), "form": form, "lists": lists()}
+    if step == "columns":
+        context["rows"] = preview.marked_cells(table, reading)
     return render(request, f"experiments/table_{step}.html", context, status=422 if form.errors else 200)
 
 

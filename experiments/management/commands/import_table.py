@@ -7,15 +7,17 @@ from typing import Any
 
 from django.contrib.auth.models import User
 from django.core.management import BaseCommand, CommandError
+from django.db.models import Count
 
 from experiments import permissions
 from experiments.case_studies import reviews
 from experiments.case_studies.lifecycle import CaseStudyError
+from experiments.imports import words
 from experiments.imports.tables import drafting
 from experiments.imports.tables.conditions import ConditionsError, read_conditions
 from experiments.imports.tables.parsing import Refused, read_tables, table_of_csv
 from experiments.management import arguments
-from experiments.models import CaseStudy, ImportBatch
+from experiments.models import CaseStudy, Measurement
 from experiments.readers.base import text_of
 
 TABLE, CONDITIONS = "table.*", "conditions.toml"
@@ -24,7 +26,8 @@ TABLE, CONDITIONS = "table.*", "conditions.toml"
 class Command(BaseCommand):
     help = (
         "Make a draft case study of each published table and the conditions said beside it (docs/imports.md). "
-        "A table that is wrong is told line by line and stops no other; then the exit code is 1."
+        "A table that is wrong is told line by line and stops no other; then the exit code is 1. Given again after a "
+        "correction, a table replaces the draft that it became, unless that was changed by hand."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -47,7 +50,7 @@ class Command(BaseCommand):
         refused = 0
         for table, conditions in _pairs(paths):
             try:
-                draft = self._make_draft(table, conditions, user)
+                draft, has_replaced = self._make_draft(table, conditions, user)
                 state = self._advance(draft, user, is_submitted=options["submit"], is_published=options["publish"])
             except (
                 ConditionsError,
@@ -61,23 +64,25 @@ class Command(BaseCommand):
                 for line in _fault_lines(error, table, conditions):
                     self.stderr.write(line)
                 continue
-            self.stdout.write(f"{table}: {state} {draft.slug}")
+            again = ", in place of the earlier draft" if has_replaced else ""
+            self.stdout.write(f"{table}: {state} {draft.slug}{again}")
+            for line in _summary_lines(draft):
+                self.stdout.write(f"  {line}")
         if refused:
             raise CommandError(f"{refused} of {len(list(_pairs(paths)))} tables were not taken in.")
 
-    def _make_draft(self, table: Path, conditions: Path, user: User | None) -> CaseStudy:
+    def _make_draft(self, table: Path, conditions: Path, user: User | None) -> tuple[CaseStudy, bool]:
+        """Return the draft, and whether it replaced one that this command made before."""
         stated_conditions = read_conditions(conditions.read_text(encoding="utf-8-sig"))
         content = table.read_bytes()
         as_csv = table_of_csv(text_of(content)) if table.suffix == ".csv" else None
         tables = [as_csv] if as_csv else read_tables(content)
         if len(tables) != 1:
             raise Refused(f"found {len(tables)} tables, allowed is one: put each into a file of its own")
-        draft = drafting.make_draft(
-            table.name, content, tables[0], stated_conditions, user=user, door=ImportBatch.Door.COMMAND
-        )
+        draft, has_replaced = drafting.replace_draft(table.name, content, tables[0], stated_conditions, user=user)
         for left_out in drafting.read_table(tables[0], stated_conditions).left_out:
             self.stdout.write(f"{table}, line {left_out.line}: left out, {left_out.reason}")
-        return draft
+        return draft, has_replaced
 
     def _advance(self, draft: CaseStudy, user: User | None, *, is_submitted: bool, is_published: bool) -> str:
         """Submit or publish the draft as asked; return its state in words. Raises CaseStudyError; the draft stays."""
@@ -115,6 +120,13 @@ def _pairs(paths: list[Path]) -> Iterator[tuple[Path, Path]]:
             table = path
     if table is not None:
         raise CommandError(f"{table}: found no conditions behind it, allowed are pairs of files, or folders.")
+
+
+def _summary_lines(draft: CaseStudy) -> Iterator[str]:
+    """Yield what came in, workload by workload, and what looks wrong."""
+    yield from words.report_lines(draft.imports.latest("pk"))
+    rows = Measurement.objects.filter(configuration__case_study=draft).values_list("variant__workload__name")
+    yield ", ".join(f"{name} {count}" for name, count in rows.annotate(count=Count("pk")).order_by("-count"))
 
 
 def _fault_lines(error: Exception, table: Path, conditions: Path) -> list[str]:

@@ -99,6 +99,16 @@ def test_a_locked_sqlite_is_busy_and_a_missing_table_is_a_mistake(tmp_path):
     assert failure_behind(missing) is None
 
 
+@pytest.mark.server
+def test_a_command_elsewhere_than_the_server_says_so(tmp_path):
+    command = [sys.executable, "manage.py", "import_table", "table.csv", "conditions.toml", "--user", "ada"]
+    environment = {"PATH": os.environ["PATH"], "DATA_DIR": str(tmp_path)}
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert done.stderr.startswith("There is no knowledge base here (no such table")
+    assert f"DATA_DIR is {tmp_path}: set DATA_DIR" in done.stderr
+
+
 # Who is told
 
 

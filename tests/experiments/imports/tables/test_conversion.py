@@ -49,6 +49,8 @@ def one(cell: str, unit: str = "MB/s", *, decimal: str = ".") -> dict[str, str] 
         ("200 ± 5 %", "MB/s", "200", {"standard_deviation": "10"}),
         ("1.5 ms ± 0.2", "", "1.5", {"standard_deviation": "0.2", "unit": "ms"}),
         ("~500", "MB/s", "500", {"note": "Printed as about that."}),
+        ("1,251,093 KiB/s (~1.28 GB/s)", "", "1251093", {"unit": "KiB/s"}),
+        ("10.2k IOPS (40 MiB/s)", "", "10200", {"unit": "ops/s", "note": "Printed beside it: 40 MiB/s."}),
     ],
 )
 def test_a_cell_of_numbers_is_read(cell, unit, value, more):
@@ -67,6 +69,7 @@ def test_a_comma_may_stand_before_the_decimals():
     [
         ("fast", "MB/s", "value: found fast, allowed is a number"),
         (">500", "MB/s", "a bound is no value"),
+        ("10 MiB/s (40 MiB/s)", "", "the same value in brackets"),
         ("-4", "MB/s", "above zero"),
         ("0", "MB/s", "above zero"),
         ("12,5", "MB/s", 'decimal = ","'),
@@ -191,3 +194,43 @@ def test_every_unit_is_spelled_as_itself():
         unit: (unit, 1.0) for unit in UNITS
     }
     assert [spelled_unit(text) for text in ("", "K", "furlongs", "GX/s", "%")] == [None] * 5
+
+
+# What tells one number from another
+
+SWEEP = PlainTable(["System", "1 thread", "8 threads"], [["KVM", "803", "1575"], ["Xen", "814", "1543"]], [2, 3])
+
+
+def sweep(**fields: dict[str, str]) -> list[str]:
+    """Return what is wrong with the sweep, where these fields are said of its columns of numbers."""
+    values = {"1 thread": {"workload": "varmail"}, "8 threads": {"workload": "varmail"}}
+    values = {heading: {**said_of, **fields.get(heading[0], {})} for heading, said_of in values.items()}
+    conditions = Conditions({}, columns={"System": "hypervisor"}, values=values, everywhere={"unit": "MiB/s"})
+    return [str(error) for error in convert(SWEEP, conditions).errors]
+
+
+def test_a_sweep_over_columns_is_no_repetition():
+    assert sweep() == [
+        'line 2, 8 threads: found the same settings, allowed is what tells it from "1 thread": '
+        '"parameter threads" = "8" or repetition = "2" under [values]',
+        'line 3, 8 threads: found the same settings, allowed is what tells it from "1 thread": '
+        '"parameter threads" = "8" or repetition = "2" under [values]',
+    ]
+    assert not sweep(**{"1": {"parameter:threads": "1"}, "8": {"parameter:threads": "8"}})
+    assert not sweep(**{"1": {"repetition": "1"}, "8": {"repetition": "2"}})
+
+
+def test_a_sweep_over_rows_is_no_repetition():
+    """A column that is left out must not be what tells rows apart; rows that differ in nothing are repetitions."""
+    table = PlainTable(["Clients", "value"], [["1", "5"], ["8", "9"]], [2, 3])
+    ignored = Conditions({}, columns={"Clients": "ignore"}, everywhere={"unit": "MiB/s", "hypervisor": "kvm"})
+    assert [error.column for error in convert(table, ignored).errors] == ["Clients"]
+    assert not convert(PlainTable(table.header, [["8", "5"], ["8", "9"]], [2, 3]), ignored).errors
+
+
+def test_a_unit_at_the_end_of_a_heading_holds_for_its_numbers():
+    table = PlainTable(["Read IOPS", "Write MB/s", "Latency min"], [["5", "6", "7"]], [2])
+    values = {heading: {"operation": heading.split()[0].lower()} for heading in table.header}
+    converted = convert(table, Conditions({}, values=values, everywhere={"hypervisor": "kvm"}))
+    assert [row["unit"] for row in converted.rows] == ["ops/s", "MB/s"]
+    assert "unit" in str(converted.errors[0])  # the least, not minutes

@@ -36,7 +36,10 @@ def test_a_study_comes_in_and_is_published(files, capsys):
     study = CaseStudy.objects.get(slug="quokka-storage")
     assert (study.status, study.storage.description) == ("published", "Two SSDs")
     assert "Left out of the table, line 6: measured twice." in study.notes
-    assert "line 6: left out, measured twice" in capsys.readouterr().out
+    stdout = capsys.readouterr().out
+    assert "line 6: left out, measured twice" in stdout
+    assert "9 measurements from 1 file: in the case study quokka-storage." in stdout
+    assert "  Mail server 9" in stdout
     rows = Measurement.objects.filter(configuration__case_study=study, operation="read")
     assert list(rows.order_by("line").values_list("line", "configuration__backend", "value", "unit")) == [
         (3, "lvm-thin", 100.0, "MB/s"),
@@ -80,3 +83,21 @@ def test_somebody_who_may_not_create_is_refused(files):
     with pytest.raises(CommandError, match="no user"):
         call_command("import_table", *files(), "--user", "nobody")
     assert not CaseStudy.objects.filter(slug="quokka-storage").exists()
+
+
+def test_a_corrected_table_replaces_its_draft_unless_somebody_changed_that(files, capsys):
+    call_command("import_table", *files())
+    call_command("import_table", *files(table=TABLE.replace("| 100 ", "| 101 ")))
+    assert "draft quokka-storage, in place of the earlier draft" in capsys.readouterr().out
+    rows = Measurement.objects.filter(configuration__case_study__slug="quokka-storage", operation="read")
+    assert sorted(rows.values_list("value", flat=True))[-1] == 101.0
+
+    with pytest.raises(CommandError):  # what cannot be read replaces nothing
+        call_command("import_table", *files(table=TABLE.replace("| 100 ", "| many ")))
+    assert rows.count() == 4
+
+    study = CaseStudy.objects.get(slug="quokka-storage")
+    study.audit_entries.create(action="edited")
+    with pytest.raises(CommandError):
+        call_command("import_table", *files())
+    assert "The short name quokka-storage is not available" in capsys.readouterr().err

@@ -237,3 +237,32 @@ def test_a_source_that_is_too_large_is_not_read(monkeypatch):
     monkeypatch.setattr(parsing, "MAX_BYTES", 10)
     with pytest.raises(Refused, match="at most 10"):
         tables_in(CSV)
+
+
+@pytest.mark.parametrize(
+    ("text", "cells"),
+    [
+        (
+            "Product,Random Read/Write IOPS\nEBS,2997/2996\nLonghorn,6155 / 1551\nNone,n/a\n",
+            [
+                ["Product", "Random Read IOPS", "Random Write IOPS"],
+                ["EBS", "2997", "2996"],
+                ["Longhorn", "6155", "1551"],
+                ["None", "n/a", "n/a"],
+            ],
+        ),
+        (
+            "Test,EBS,Longhorn\nBandwidth Read/Write,187MiB/s / 180MiB/s,230MiB/s / 167MiB/s\n",
+            [
+                ["Test", "EBS", "Longhorn"],
+                ["Bandwidth Read", "187MiB/s", "230MiB/s"],
+                ["Bandwidth Write", "180MiB/s", "167MiB/s"],
+            ],
+        ),
+        ("Day,MB/s\n2021/11,5\n", [["Day", "MB/s"], ["2021/11", "5"]]),
+        ("Read/Write,MB/s\nyes/no,5\n", [["Read/Write", "MB/s"], ["yes/no", "5"]]),
+    ],
+)
+def test_two_numbers_in_a_cell_are_two_numbers(text, cells):
+    (table,) = tables_in(text)
+    assert [table.header, *table.rows] == cells

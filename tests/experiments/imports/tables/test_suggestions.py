@@ -3,7 +3,14 @@
 import pytest
 
 from experiments.imports.tables.parsing import PlainTable
-from experiments.imports.tables.suggestions import close_entry, column_of, number_facts, sections, unit_in
+from experiments.imports.tables.suggestions import (
+    close_entry,
+    column_of,
+    number_facts,
+    parameter_in,
+    sections,
+    unit_in,
+)
 from experiments.rules.entry_names import Names
 
 NAMES = Names(
@@ -67,3 +74,11 @@ def test_no_column_is_suggested_twice():
 @pytest.mark.parametrize(("word", "slug"), [("Promox VE", "proxmox"), ("ZFS 2.1", "zfs"), ("Quokka", "")])
 def test_a_word_is_matched_by_its_spelling(word, slug):
     assert close_entry(word, {"proxmoxve": "proxmox", "zfs": "zfs", "ext4": "ext4"}) == slug
+
+
+def test_a_heading_may_state_a_parameter_of_the_load():
+    headings = ["8 threads", "QD32 IOPS", "1 client", "numjobs = 4", "4 VMs", "4K IOPS"]
+    assert [parameter_in(heading) for heading in headings] == [
+        *(("threads", "8"), ("iodepth", "32"), ("clients", "1"), ("numjobs", "4"), None, None)
+    ]
+    assert number_facts("8 threads", NAMES) == {"parameter:threads": "8"}

@@ -92,6 +92,21 @@ def test_errors_stand_at_their_row_and_nobody_keeps_more_than_some(client, autho
     assert "finish or forget one of them" in paste(client).content.decode()
 
 
+def test_the_step_of_columns_shows_the_table_with_what_cannot_be_read_marked(client, author):
+    paste(client, "FS,1 thread,8 threads\next4,5,many\nxfs,6,9\n")
+    address = f"/tables/{PastedTable.objects.get().pk}/columns/"
+    sent = {"role-0": "host_fs", "role-1": "value", "unit-1": "MiB/s", "role-2": "value", "unit-2": "MiB/s"}
+
+    refused = client.post(address, {**sent, "parameters-1": "threads"})
+    assert "Like threads = 8" in refused.content.decode()
+    client.post(address, {**sent, "parameters-1": "threads = 1", "parameters-2": "threads = 8", "do": "stay"})
+
+    page = client.get(address)
+    assert "many" in [cell for cell, why in page.context["rows"][0] if why]
+    assert page.context["form"]["parameters-2"].value() == "threads = 8"
+    assert '<td class="is-wrong" title="found many, allowed is a number' in page.content.decode()
+
+
 def test_the_api_names_every_error_by_line_and_heading(client, author):
     conditions = '[case_study]\nslug = "a"\ntitle = "A"\n[columns]\n"Cache mode" = "cache_mode"\n'
     headers = {"authorization": f"Bearer {make_token(author, ('import',))}"}
