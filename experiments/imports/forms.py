@@ -113,7 +113,7 @@ class PartForm(ContextForm):
 
 class UploadForm(forms.Form):
     files = SeveralFilesField(  # type: ignore[assignment]  # a field, which Django takes out of the class
-        label="Result files, or ZIPs of them"
+        label="Result files, or ZIPs of them (also with a manifest.toml)"
     )
 
 

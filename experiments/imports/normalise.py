@@ -102,6 +102,7 @@ CONTEXT = (
     "source",
     "note",
 )  # fields that a user may state for a file
+FILE_CONTEXT = (*CONTEXT, "block_size_bytes", "repetition")  # and that programs and manifests may, beside parameters
 
 LINE = "line"  # of a row in its source; not a field of the template
 ROW_FIELDS = {*CONFIGURATION, *WORKLOAD, *NUMBERS, "parameters"}
@@ -371,6 +372,7 @@ class _LineReader:
         at = {name: index for index, name in enumerate(source.fields)}
         parameters = [name for name in source.fields if name.startswith(PARAMETER) or name == "parameters"]
         self.pick_configuration, self.configuration_names = self._picker(CONFIGURATION, at)
+        self.load = (*WORKLOAD, *(name for name in self.context if name.startswith(PARAMETER)))
         self.pick_variant, self.variant_names = self._picker((*WORKLOAD, *parameters), at)
         self.pick_numbers, self.number_names = self._picker(NUMBERS, at)
         self.configurations: dict[tuple[Any, ...], str | list[Exception]] = {}
@@ -468,7 +470,7 @@ class _LineReader:
         return _text(name, text)
 
     def _variant(self, cells: Cells) -> Variant | list[Exception]:
-        texts = self._with_context(self.variant_names, cells, WORKLOAD)
+        texts = self._with_context(self.variant_names, cells, self.load)
         problems: list[Exception] = []
         slugs = {}
         for name in ("workload", "benchmark"):
@@ -483,7 +485,9 @@ class _LineReader:
             parameters = _parameters(texts.get("parameters") or "{}")
             for name, text in texts.items():
                 if name.startswith(PARAMETER) and text:
-                    parameters[name.removeprefix(PARAMETER)] = _scalar(text)
+                    value = _scalar(text)
+                    if (own := parameters.setdefault(name.removeprefix(PARAMETER), value)) != value:
+                        raise WrongValue(name, text, f"{_as_text(own)}, as the file itself says")
             packed = json.dumps(parameters, sort_keys=True)
             if len(packed) > LONGEST_PARAMETERS:
                 raise WrongValue("parameters", f"{len(packed):,} characters", f"at most {LONGEST_PARAMETERS:,}")
@@ -505,7 +509,8 @@ class _LineReader:
 
     def _shared_numbers(self, cells: Cells) -> Shared | list[Exception]:
         names = tuple(name for name in self.number_names if name != "value")
-        given = self._with_context(names, cells, ("vm_count", "operation", "source", "note"))
+        stated = ("vm_count", "operation", "source", "note", "block_size_bytes", "repetition")
+        given = self._with_context(names, cells, stated)
         problems: list[Exception] = []
 
         def value(name: str, check: Callable[[str, Any], Any], default: Any = None) -> Any:

@@ -53,9 +53,11 @@ from kdb.jobs import jobs
 from kdb.json_values import refuse_unkeepable
 from kdb.models import Job
 
-from .normalise import CONTEXT, KINDS
+from . import manifest
+from .normalise import FILE_CONTEXT, KINDS
 from .reading import FileContents, ImportFiler, ImportReader, NoLongerWanted, Outdated
 from .report import Report
+from .tables.conditions import LONGEST, ConditionsError
 
 logger = logging.getLogger(__name__)
 
@@ -114,8 +116,9 @@ def receive(
             raise Unusable(str(error)) from error
         if not files:
             raise Unusable("There is no file in the upload.")
+        answers, patterns = _with_manifest(answers, files)
         # Those of campaigns are KDB's own, as many as campaigns.checks.MAX_RUNS.
-        if len(files) > MAX_FILES and door != ImportBatch.Door.CAMPAIGN:
+        if len(files) - bool(patterns) > MAX_FILES and door != ImportBatch.Door.CAMPAIGN:
             raise Unusable(f"{len(files):,} files are more than one import takes ({MAX_FILES:,}).")
         request = [case_study.pk, sorted(file.sha256 for file in files), answers, is_confirmed]
         digest = hashlib.sha256(json.dumps(request, sort_keys=True).encode()).hexdigest()
@@ -130,13 +133,46 @@ def receive(
             request_digest=digest,
         )
         try:
-            return _receive_once(wanted(), files)
+            return _receive_once(wanted(), files, patterns)
         except IntegrityError:  # the same request or bytes arrived concurrently: the second attempt sees them
-            return _receive_once(wanted(), files)
+            return _receive_once(wanted(), files, patterns)
+
+
+def _with_manifest(answers: dict[str, Any], files: list[Upload]) -> tuple[dict[str, Any], list[str]]:
+    """Return the answers with what the manifest among the files says of each, and its patterns' uses; [] without one.
+
+    What the answers say of a file stands before it. Raises Unusable.
+    """
+    manifests = [file for file in files if file.name.rsplit("/", 1)[-1] == manifest.NAME]
+    if not manifests:
+        return answers, []
+    if len(manifests) > 1:
+        raise Unusable(f"found {len(manifests)} files {manifest.NAME}, allowed is one: {manifests[1].name}")
+    (own,) = manifests
+    folder = own.name.removesuffix(manifest.NAME)
+    digest_of = {file.name.removeprefix(folder): file.sha256 for file in files if file is not own}
+    try:
+        text = own.content.read(4 * LONGEST).decode("utf-8-sig")
+        explained = manifest.explain(manifest.read_manifest(text), list(digest_of))
+    except (UnicodeDecodeError, ConditionsError) as error:
+        raise Unusable(f"{own.name}: {error}") from error
+    finally:
+        own.content.seek(0)
+    if explained.unexplained:
+        raise Unusable(f"{own.name}: " + list(manifest.lines_of(explained))[-1])
+    of_files: dict[str, dict[str, Any]] = {own.sha256: {"leave_out": True}}
+    for path, settings in explained.settings.items():
+        said_here = {"context": settings or {}, "leave_out": settings is None}
+        if of_files.setdefault(digest_of[path], said_here) != said_here:
+            raise Unusable(f"{path}: found the bytes of another file with other settings, allowed is each result once")
+    for digest, given in answers["files"].items():
+        of_file = of_files.setdefault(digest, {})
+        of_files[digest] = {**of_file, **given, "context": {**of_file.get("context", {}), **given.get("context", {})}}
+    return checked_answers({**answers, "files": of_files}), list(manifest.lines_of(explained))
 
 
 @transaction.atomic
-def _receive_once(batch: ImportBatch, files: list[Upload]) -> tuple[ImportBatch, bool]:
+def _receive_once(batch: ImportBatch, files: list[Upload], patterns: list[str]) -> tuple[ImportBatch, bool]:
     case_study, key = batch.case_study, batch.idempotency_key
     same_key = ImportBatch.objects.filter(uploaded_by=batch.uploaded_by, idempotency_key=key)
     if key and (earlier := same_key.first()):
@@ -153,7 +189,7 @@ def _receive_once(batch: ImportBatch, files: list[Upload]) -> tuple[ImportBatch,
     if not new_files:
         return _read_once_more(_lock(max(imports.values())), batch), False
     known = [{"name": file.name, "import": imports[file.sha256]} for file in files if file.sha256 in imports]
-    batch.report = {"known": known}
+    batch.report = {"known": known, "patterns": patterns}
     batch.save()
     for file in new_files.values():
         raw_files.store(batch, file)
@@ -286,8 +322,9 @@ def _context(context: Any) -> dict[str, str]:
     if not isinstance(context, Mapping):
         raise UnusableAnswers("context: an object of field and text is expected.")
     for name, text in context.items():
-        if name not in CONTEXT:
-            raise UnusableAnswers(f"context: {name!r} is not a field; the fields are {', '.join(CONTEXT)}.")
+        if name not in FILE_CONTEXT and not name.startswith(PARAMETER):
+            fields = f"{', '.join(FILE_CONTEXT)}, and {PARAMETER}NAME"
+            raise UnusableAnswers(f"context: {name!r} is not a field; the fields are {fields}.")
         if isinstance(text, bool) or not isinstance(text, str | int | float | None):
             raise UnusableAnswers(f"context, {name}: found {text!r:.60}; a text is allowed.")
     return {name: str(text).strip() for name, text in context.items() if text not in (None, "")}
@@ -462,7 +499,7 @@ def _read(batch: ImportBatch, run: jobs.JobRun, contents: FileContents) -> None:
 
 
 def _save_report(batch: ImportBatch, run: jobs.JobRun, report: Report, state: State) -> None:
-    report.known = batch.report.get("known", [])
+    report.known, report.patterns = batch.report.get("known", []), batch.report.get("patterns", [])
     formats = {file.sha256: file.format for file in report.files}
     for file in batch.files.all():
         if file.format != formats[file.sha256]:

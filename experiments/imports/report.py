@@ -138,6 +138,9 @@ class Report:
     suggested: Annotated[
         dict[str, str], "Context by the facts of the files; it counts once it is in `answers.context`."
     ] = field(default_factory=dict)
+    patterns: Annotated[list[str], "What a manifest's patterns say of the files, in lines of text."] = field(
+        default_factory=list[str]
+    )
     known: Annotated[list[dict[str, Any]], "Files whose bytes an earlier import brought: name, import."] = field(
         default_factory=list[dict[str, Any]]
     )

@@ -45,7 +45,12 @@ def report_lines(batch: ImportBatch) -> Iterator[str]:
     """Yield the whole report as plain lines."""
     report = batch.report
     yield f"{str(batch).capitalize()}: {summary(batch)}"
-    for file in report.get("files", []):
+    yield from (f"  {line}" for line in report.get("patterns", []))
+    files = report.get("files", [])
+    shown = [file for file in files if file["refused"] or file["warnings"] or not report.get("patterns")]
+    if len(shown) < len(files):
+        yield f"  {len(files) - len(shown):,} files without a remark"
+    for file in shown:
         tool = " ".join(filter(None, (file["format"] or "unknown format", file["tool_version"])))
         outcome = "left out" if file["left_out"] else f"{tool}, {file['rows']:,} rows"
         yield f"  {file['name']}: {outcome}"

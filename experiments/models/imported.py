@@ -97,7 +97,7 @@ class ImportBatch(models.Model):
     @property
     def full_report(self) -> dict[str, Any]:
         """Return the report with empty values for the keys that it lacks, as it does before the reading."""
-        lists = ("files", "known", "faults", "unknown", "lint", "sample", "new_configurations", "new_names")
+        lists = ("files", "patterns", "known", "faults", "unknown", "lint", "sample", "new_configurations", "new_names")
         return {"rows": 0, "fault_count": 0, "suggested": {}, **{name: [] for name in lists}, **self.report}
 
 

@@ -119,47 +119,47 @@ def _toml(data: bytes) -> Iterator[dict[str, Any]]:
 
 def conditions_of(given: Mapping[str, Any]) -> Conditions:
     """Return the conditions of the tables that a TOML file has, or a form made. Raises ConditionsError."""
-    _check_keys("the file", given, SECTIONS)
+    check_keys("the file", given, SECTIONS)
     case_study = _facts(given, "case_study", CASE_STUDY)
     for name in ("slug", "title"):
         if not isinstance(case_study.get(name), str) or not case_study[name].strip():
-            raise _error(f"case_study.{name}", case_study.get(name), "a text")
+            raise condition_error(f"case_study.{name}", case_study.get(name), "a text")
     if not re.fullmatch(SLUG, case_study["slug"]):
-        raise _error("case_study.slug", case_study["slug"], "small letters, digits, hyphens and underscores")
+        raise condition_error("case_study.slug", case_study["slug"], "small letters, digits, hyphens and underscores")
     words = {
         heading: {
-            word: _columns_of(f'words."{heading}"."{word}"', fields, heading) for word, fields in of_column.items()
+            word: columns_of(f'words."{heading}"."{word}"', fields, heading) for word, fields in of_column.items()
         }
-        for heading, of_column in _tables(given, "words").items()
+        for heading, of_column in tables_of(given, "words").items()
     }
     if sum(map(len, words.values())) > MOST_WORDS:
-        raise _error("words", f"{sum(map(len, words.values())):,} words", f"at most {MOST_WORDS:,}")
-    if (rules := len(_list(given, "leave_out"))) > MOST_RULES:
-        raise _error("leave_out", f"{rules:,} rules", f"at most {MOST_RULES}")
+        raise condition_error("words", f"{sum(map(len, words.values())):,} words", f"at most {MOST_WORDS:,}")
+    if (rules := len(list_of(given, "leave_out"))) > MOST_RULES:
+        raise condition_error("leave_out", f"{rules:,} rules", f"at most {MOST_RULES}")
     decimal = given.get("decimal", ".")
     if decimal not in (".", ","):
-        raise _error("decimal", decimal, '"." or ","')
+        raise condition_error("decimal", decimal, '"." or ","')
     return Conditions(
         case_study=case_study,
         source=_facts(given, "source", SOURCE),
         server=_facts(given, "server", SERVER),
         storage=_facts(given, "storage", STORAGE),
-        everywhere=_columns_of("everywhere", _table(given, "everywhere"), ""),
-        columns={heading: _column(heading, name) for heading, name in _table(given, "columns").items()},
+        everywhere=columns_of("everywhere", table_of(given, "everywhere"), ""),
+        columns={heading: column_role(heading, name) for heading, name in table_of(given, "columns").items()},
         values={
             heading: {
-                **_columns_of(
+                **columns_of(
                     f'values."{heading}"', {name: fields[name] for name in fields if name not in OF_VALUES}, ""
                 ),
                 **{name: _texts(f'values."{heading}".{name}', fields[name]) for name in OF_VALUES if name in fields},
             }
-            for heading, fields in _tables(given, "values").items()
+            for heading, fields in tables_of(given, "values").items()
         },
         words=words,
         leave_out=tuple(
-            _omission(f"leave_out {number}", rule) for number, rule in enumerate(_list(given, "leave_out"), start=1)
+            _omission(f"leave_out {number}", rule) for number, rule in enumerate(list_of(given, "leave_out"), start=1)
         ),
-        new=tuple(_new_entry(f"new {number}", entry) for number, entry in enumerate(_list(given, "new"), start=1)),
+        new=tuple(_new_entry(f"new {number}", entry) for number, entry in enumerate(list_of(given, "new"), start=1)),
         decimal=decimal,
     )
 
@@ -169,104 +169,106 @@ def template_column(name: str) -> str:
     return PARAMETER + name[len("parameter ") :] if name.startswith("parameter ") else name
 
 
-def _column(heading: str, name: Any) -> str:
+def column_role(heading: str, name: Any) -> str:
     if not isinstance(name, str) or not is_column_role(template_column(name)):
-        raise _error(f'columns."{heading}"', name, f'{IGNORED}, "parameter NAME", or one of {", ".join(FIELDS)}')
+        raise condition_error(
+            f'columns."{heading}"', name, f'{IGNORED}, "parameter NAME", or one of {", ".join(FIELDS)}'
+        )
     return template_column(name)
 
 
-def _columns_of(place: str, fields: Any, heading: str) -> dict[str, str]:
+def columns_of(place: str, fields: Any, heading: str) -> dict[str, str]:
     """Return column of the template to value; a text alone is the value of the column that the heading names."""
     if isinstance(fields, str) and heading in FIELDS:
         fields = {heading: fields}
     if not isinstance(fields, dict):
-        raise _error(place, fields, 'columns of the template with their values, like { cache_mode = "none" }')
+        raise condition_error(place, fields, 'columns of the template with their values, like { cache_mode = "none" }')
     columns = {}
     for name, value in fields.items():
         if (column := template_column(name)) not in FIELDS and not column.startswith(PARAMETER):
-            raise _error(place, name, f'"parameter NAME", or one of {", ".join(FIELDS)}')
+            raise condition_error(place, name, f'"parameter NAME", or one of {", ".join(FIELDS)}')
         columns[column] = _text(f"{place}.{name}", value)
     return columns
 
 
 def _text(place: str, value: Any) -> str:
     if isinstance(value, bool) or not isinstance(value, str | int | float):
-        raise _error(place, value, "a text or a number")
+        raise condition_error(place, value, "a text or a number")
     return str(value).strip()
 
 
 def _texts(place: str, given: Any) -> dict[str, str]:
     if not isinstance(given, dict):
-        raise _error(place, given, 'headings with their words, like { "Setup" = "raw" }')
+        raise condition_error(place, given, 'headings with their words, like { "Setup" = "raw" }')
     return {heading: _text(f'{place}."{heading}"', word) for heading, word in given.items()}
 
 
 def _omission(place: str, given: Any) -> LeftOutRows:
-    _check_keys(place, given, ("where", "lines", "reason"))
+    check_keys(place, given, ("where", "lines", "reason"))
     if not isinstance(given.get("reason"), str) or not given["reason"].strip():
-        raise _error(f"{place}.reason", given.get("reason"), "why the rows are not taken")
+        raise condition_error(f"{place}.reason", given.get("reason"), "why the rows are not taken")
     lines = given.get("lines", [])
     if not isinstance(lines, list) or not all(isinstance(line, int) and line > 0 for line in lines):
-        raise _error(f"{place}.lines", lines, "lines of the table's file, from 1")
+        raise condition_error(f"{place}.lines", lines, "lines of the table's file, from 1")
     where = _texts(f"{place}.where", given.get("where", {}))
     if bool(where) == bool(lines):
-        raise _error(place, "both" if where else "neither", "where or lines: which rows are meant")
+        raise condition_error(place, "both" if where else "neither", "where or lines: which rows are meant")
     return LeftOutRows(given["reason"].strip(), where, tuple(lines))
 
 
 def _new_entry(place: str, given: Any) -> dict[str, str]:
     if not isinstance(given, dict) or given.get(IS_A) not in NEW_KINDS:
         given_kind = given.get(IS_A) if isinstance(given, dict) else given
-        raise _error(f"{place}.{IS_A}", given_kind, f"one of {', '.join(NEW_KINDS)}")
+        raise condition_error(f"{place}.{IS_A}", given_kind, f"one of {', '.join(NEW_KINDS)}")
     for name in ("slug",) if given[IS_A] == "host_storage" else ("slug", "name"):
         if not given.get(name):
-            raise _error(f"{place}.{name}", given.get(name), "a text")
+            raise condition_error(f"{place}.{name}", given.get(name), "a text")
     return {name: _text(f"{place}.{name}", value) for name, value in given.items()}
 
 
 def _facts(given: Mapping[str, Any], section: str, allowed: Collection[str]) -> dict[str, Any]:
-    table = _table(given, section)
-    _check_keys(section, table, allowed)
+    table = table_of(given, section)
+    check_keys(section, table, allowed)
     for name, value in table.items():
         if isinstance(value, dict) or (isinstance(value, list) and not all(isinstance(item, str) for item in value)):
-            raise _error(f"{section}.{name}", value, "a text, a number, a day or a list of texts")
+            raise condition_error(f"{section}.{name}", value, "a text, a number, a day or a list of texts")
     return {
         name: value if isinstance(value, bool | int | float | str | list) else value.isoformat()
         for name, value in table.items()
     }
 
 
-def _table(given: Mapping[str, Any], section: str) -> dict[str, Any]:
+def table_of(given: Mapping[str, Any], section: str) -> dict[str, Any]:
     table = given.get(section, {})
     if not isinstance(table, dict):
-        raise _error(section, table, f"a table, [{section}]")
+        raise condition_error(section, table, f"a table, [{section}]")
     return table
 
 
-def _tables(given: Mapping[str, Any], section: str) -> dict[str, dict[str, Any]]:
-    tables = _table(given, section)
+def tables_of(given: Mapping[str, Any], section: str) -> dict[str, dict[str, Any]]:
+    tables = table_of(given, section)
     for name, table in tables.items():
         if not isinstance(table, dict):
-            raise _error(f'{section}."{name}"', table, f'a table, [{section}."{name}"]')
+            raise condition_error(f'{section}."{name}"', table, f'a table, [{section}."{name}"]')
     return tables
 
 
-def _list(given: Mapping[str, Any], section: str) -> list[Any]:
+def list_of(given: Mapping[str, Any], section: str) -> list[Any]:
     items = given.get(section, [])
     if not isinstance(items, list):
-        raise _error(section, items, f"tables, [[{section}]]")
+        raise condition_error(section, items, f"tables, [[{section}]]")
     return items
 
 
-def _check_keys(place: str, given: Any, allowed: Collection[str]) -> None:
+def check_keys(place: str, given: Any, allowed: Collection[str]) -> None:
     if not isinstance(given, dict):
-        raise _error(place, given, f"a table with {', '.join(allowed)}")
+        raise condition_error(place, given, f"a table with {', '.join(allowed)}")
     for name in given:
         if name not in allowed:
             raise ConditionsError(f"{place}: found the key {name[:80]!r}, allowed are {', '.join(allowed)}")
 
 
-def _error(place: str, given: Any, allowed: str) -> ConditionsError:
+def condition_error(place: str, given: Any, allowed: str) -> ConditionsError:
     shown = "nothing" if given in (None, "", [], {}) else str(given)[:80]
     return ConditionsError(f"{place}: found {shown}, allowed is {allowed}")
 

@@ -4,7 +4,7 @@ Pages, API and commands call the same two functions: `read_table` writes nothing
 where filing is refused.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from typing import Any
@@ -145,18 +145,9 @@ def make_draft(
     content : the bytes that the table was found in, which are kept with it. Raises TableRefused.
     """
     reading = read_table(table, conditions)
-    draft, publication, wrong = _build_study(conditions)
-    if wrong or reading.faults:
-        raise TableRefused([*wrong, *reading.faults])
-    draft.notes = [*draft.notes, *_left_out_notes(reading.left_out)]
-    try:
-        with transaction.atomic():
-            if publication is not None and publication.pk is None:
-                publication.save()
-            draft.publication = publication
-            lifecycle.create_draft(draft, draft.server, draft.storage, user=user)
-    except lifecycle.CaseStudyError as error:
-        raise TableRefused([TableFault(None, "case_study.slug", draft.slug, str(error))]) from error
+    draft = make_empty_draft(
+        conditions, user=user, faults=reading.faults, notes=list(_left_out_notes(reading.left_out))
+    )
     create: dict[str, dict[str, Any]] = {}
     for kind, slug, fields in map(_entry_fields, conditions.new):
         create.setdefault(kind, {})[slug] = fields
@@ -172,6 +163,28 @@ def make_draft(
     if batch.state != ImportBatch.State.FILED:
         lifecycle.delete_draft(draft, user=user)
         raise TableRefused(_report_errors(batch.full_report))
+    return draft
+
+
+def make_empty_draft(
+    conditions: Conditions, *, user: User | None, faults: Sequence[TableFault] = (), notes: Sequence[str] = ()
+) -> CaseStudy:
+    """Return a new draft with its source, without measurements.
+
+    faults : what else is wrong; notes : further ones of the study. Raises TableRefused with all that is wrong.
+    """
+    draft, publication, wrong = _build_study(conditions)
+    if wrong or faults:
+        raise TableRefused([*wrong, *faults])
+    draft.notes = [*draft.notes, *notes]
+    try:
+        with transaction.atomic():
+            if publication is not None and publication.pk is None:
+                publication.save()
+            draft.publication = publication
+            lifecycle.create_draft(draft, draft.server, draft.storage, user=user)
+    except lifecycle.CaseStudyError as error:
+        raise TableRefused([TableFault(None, "case_study.slug", draft.slug, str(error))]) from error
     return draft
 
 
