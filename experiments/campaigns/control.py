@@ -308,7 +308,7 @@ def next_run(host_id: int) -> CampaignRun | None:
                 _set_state(campaign, State.FINISHED)
                 notifications.notify_owner(campaign)
                 continue
-            if host.blocked_reason or in_window(host, now(), campaign) or disturbed_by(host):
+            if host.blocked_reason or in_window(host, now(), campaign) or reason_to_wait(host):
                 return None
             run.state, run.step, run.reason = RunState.ACTIVE, "waits for a worker", ""
             run.started_at, run.finished_at = now(), None
@@ -318,7 +318,7 @@ def next_run(host_id: int) -> CampaignRun | None:
     return None
 
 
-def disturbed_by(host: Host) -> str:
+def reason_to_wait(host: Host) -> str:
     """Return what a run has to wait for on a host; "" where there is nothing."""
     return next((reason for _, reason in run_wanted.send(sender=Host, host=host) if reason), "")
 

@@ -117,7 +117,7 @@ def host_deletion(host: Host) -> Deletion:
         raise HostError(f"{host} is archived already.")
     if host.campaigns.filter(state=Campaign.State.RUNNING).exists() or _is_busy(host):
         raise HostError(f"A campaign is running on {host}: cancel or pause it, and wait for the end of its run.")
-    if why := control.disturbed_by(host):
+    if why := control.reason_to_wait(host):
         raise HostError(f"{host} cannot be taken away now: {why}.")
     if machines := ", ".join(host.machines.filter(archived_at=None).values_list("slug", flat=True)):
         raise HostError(f"Virtual machines of {host} are registered: take {machines} away first.")
@@ -196,7 +196,7 @@ def forget_observed(host: Host, deed: str, *, user: User) -> None:
     with transaction.atomic():
         host = hosts.locked(host.pk)
         agreed = _agreed(observation_deletion(host), deed)
-        if why := control.disturbed_by(host):
+        if why := control.reason_to_wait(host):
             raise HostError(f"It cannot be forgotten now: {why}.")
         _forget_observed(host)
         note(host, user, "observation forgotten", agreed.becomes[0])

@@ -176,7 +176,7 @@ class CampaignPage:
     active: CampaignRun | None
     log: list[RunLine]
     is_live: bool
-    disturbed_by: str  # what the next run waits for
+    waits_for: str  # what the next run waits for
     diagnosis: Diagnosis | None  # where it paused by itself
     can: dict[str, bool]
     failures: list[CampaignRun]
@@ -215,7 +215,7 @@ def campaign_page(campaign: Campaign) -> CampaignPage:
         active=active,
         log=log,
         is_live=state == Campaign.State.RUNNING or active is not None,
-        disturbed_by=campaigns.disturbed_by(campaign.host) if state == Campaign.State.RUNNING and not active else "",
+        waits_for=campaigns.reason_to_wait(campaign.host) if state == Campaign.State.RUNNING and not active else "",
         diagnosis=diagnose(campaign.state_reason, campaign.host) if campaign.state_reason else None,
         can={
             "start": in_use and state in ("planned", "paused") and not is_filed,

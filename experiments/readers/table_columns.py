@@ -12,7 +12,7 @@ PARAMETER = "parameter:"
 
 @dataclass(frozen=True)
 class Column:
-    """One column. aliases : further headers that mean it, as `fold` gives them."""
+    """One column. aliases : further headers that mean it, as `fold_header` gives them."""
 
     name: str
     explanation: str
@@ -20,7 +20,7 @@ class Column:
     aliases: tuple[str, ...] = ()
 
 
-def fold(header: str) -> str:
+def fold_header(header: str) -> str:
     return re.sub(r"[\s_.\-]+", "", header.casefold())
 
 
@@ -128,7 +128,7 @@ COLUMNS = (
             setting.column,
             setting.meaning + (f" {', '.join(v.name for v in setting.values)}." if setting.is_closed else ""),
             "16384" if setting.is_bytes else setting.values[0].name if setting.values else "",
-            tuple({fold(setting.axis), fold(setting.label)} - {fold(setting.column)}),
+            tuple({fold_header(setting.axis), fold_header(setting.label)} - {fold_header(setting.column)}),
         )
         for setting in SETTINGS.values()
         if setting.column not in {column.name for column in _COLUMNS}
@@ -161,7 +161,9 @@ _RUN = re.compile(r"^(?:run|repetition|rep|iteration) ?#?(\d{1,6})$")
 
 
 ALIASES = {
-    spelling: column.name for column in COLUMNS for spelling in (fold(column.name), *map(fold, column.aliases))
+    spelling: column.name
+    for column in COLUMNS
+    for spelling in (fold_header(column.name), *map(fold_header, column.aliases))
 } | {"pair": "pair", "fspair": "pair", "filesystempair": "pair", "parameters": "parameters"}
 
 
@@ -211,8 +213,8 @@ def parse_header(text: str) -> Header:
         unit = UNIT_SPELLINGS.get(bracket.casefold(), "") if bracket.casefold() != "mb/s" or bracket == "MB/s" else ""
         if unit:
             bare = before
-        elif "/" in bracket or fold(before) in METRIC_HEADERS:
-            raise UnknownHeader(f"a unit among {', '.join(UNITS)}", is_value=fold(before) in METRIC_HEADERS)
+        elif "/" in bracket or fold_header(before) in METRIC_HEADERS:
+            raise UnknownHeader(f"a unit among {', '.join(UNITS)}", is_value=fold_header(before) in METRIC_HEADERS)
     if bare.casefold().startswith(PARAMETER):
         return Header(PARAMETER + bare[len(PARAMETER) :].strip())
     if machines := _MACHINES.match(bare.casefold()):
@@ -221,7 +223,7 @@ def parse_header(text: str) -> Header:
         return Header("value", unit, vm_count="0")
     if run := _RUN.match(bare.casefold()):
         return Header("value", unit, repetition=str(int(run[1])))
-    folded = fold(bare)
+    folded = fold_header(bare)
     if folded in METRIC_HEADERS:
         metric = METRIC_HEADERS[folded]
         return Header("value", unit or ("ops/s" if folded == "iops" else ""), metric)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 from kdb.content import Among, MetricName
-from modelling.answers.content import Decision
+from modelling.answers.content import AnswerVerdict
 from modelling.estimation.verdict import KINDS, STRENGTHS
 from modelling.evidence.question import AxisName, Grade, Question
 from modelling.own_lab.content import Here, MixHere
@@ -75,7 +75,7 @@ class Comparison:
     environment: tuple[EnvironmentFact, ...]
     environment_of: Annotated[str, "Which configurations the environment is told of."]
     pairs: tuple[ComparedPair, ...]
-    verdict: Annotated[Decision | None, "What to choose of these; null: of a method that did not say."] = None
+    verdict: Annotated[AnswerVerdict | None, "What to choose of these; null: of a method that did not say."] = None
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from kdb.api.bodies import Fields
 from kdb.api.shapes import shape_of
 from kdb.units import METRICS
 from modelling.answer_store.releases import ReleaseThen
-from modelling.answers.content import STATUSES, Answer, Decision, MixAnswer, RankedEntry
+from modelling.answers.content import STATUSES, Answer, AnswerVerdict, MixAnswer, RankedEntry
 from modelling.ask.selectors import Fit
 from modelling.evidence.question import Question
 from modelling.evidence.serialization import Permanence
@@ -70,7 +70,7 @@ class TableWorkloadSerializer(Fields):
     revision = serializers.IntegerField()
     superseded_by = serializers.IntegerField(allow_null=True)
     status = serializers.ChoiceField(choices=STATUSES)
-    verdict = shape_of(Decision)()
+    verdict = shape_of(AnswerVerdict)()
     laboratories = serializers.IntegerField()
     groups = serializers.IntegerField(help_text="Research groups of these laboratories.")
 

@@ -26,7 +26,7 @@ RECOMMENDED = (USE, START, EITHER, RATHER_NOT, AVOID)
 
 
 @dataclass(frozen=True)
-class Decision:
+class AnswerVerdict:
     """The recommendation, how sure it is, and what evidence says, in plain words."""
 
     component = "Verdict"
@@ -97,7 +97,7 @@ class AnswerPart:
 
     part: int
     name: Annotated[str, "What tells it from the other parts; alone: its entries."]
-    verdict: Decision
+    verdict: AnswerVerdict
     basis: Annotated[str, Among(["numbers", "findings", "both"])]
     reference: str  # key of the entry that ratios are against
     held_equal: str  # within every comparison, in words
@@ -362,7 +362,7 @@ class Answer:
     metric: Annotated[MetricName, "What is compared; ratios below 1 are worse."]
     other_metrics: Annotated[tuple[MetricName, ...], "Measured as well: ask for one with `metric`."]
     status: Annotated[str, Among(STATUSES)]
-    verdict: Decision
+    verdict: AnswerVerdict
     grounds: Grounds
     entries: tuple[RankedEntry, ...]
     parts: tuple[AnswerPart, ...]
@@ -425,7 +425,7 @@ class Share:
     workload: str
     share: float
     has_numbers: Annotated[bool, "Whether numbers compare any entries under it."]
-    verdict: Annotated[Decision, "Of the answer on it alone."]
+    verdict: Annotated[AnswerVerdict, "Of the answer on it alone."]
     forecast: Annotated[str, "Without numbers: what a model expects of two entries; no mix contains it."]
 
 
@@ -438,7 +438,7 @@ class MixAnswer:
     question: Annotated[Question, NOT_SERVED]  # its workload is ""; its metric is the one that is compared
     weights: Annotated[Mapping[str, float], "Workload to share; they add up to 1."]
     revision: Annotated[int, "Knowledge revision it was computed from."]
-    verdict: Decision
+    verdict: AnswerVerdict
     grounds: Grounds
     entries: tuple[NamedMixEntry, ...]
     ranges: tuple[Range, ...]

@@ -34,7 +34,7 @@ from modelling.evidence import names as catalogue
 from modelling.evidence.words import STORAGE, capital, counted, listed, some, times
 from modelling.guidance.content import AdviceSummary
 
-from .content import EITHER, RATHER_NOT, START, Decision
+from .content import EITHER, RATHER_NOT, START, AnswerVerdict
 from .nearest import Nearby
 
 Naming = Callable[[str], str]  # a key or slug to what a reader calls it
@@ -55,14 +55,14 @@ _JOINING = "A case study that measures entries of different parts side by side w
 
 def decide_answer(
     ranking: Ranking,
-    parts: Sequence[Decision],
+    parts: Sequence[AnswerVerdict],
     names: Sequence[str],
     label: Naming,
     margin: float,
     advised: AdviceSummary | None = None,
     measure_next: str = "",
     rests_on: str = "",
-) -> Decision:
+) -> AnswerVerdict:
     """Decide on an answer of one part or several.
 
     parts : decision on each part (decide_part); names : of the parts (part_names)
@@ -88,7 +88,7 @@ def decide_answer(
     return word_decision(verdict, recommended, label, measured, settle, rests_on, offered=len(options))
 
 
-def decide_releases(parts: Sequence[Decision], missing: Sequence[str]) -> Decision:
+def decide_releases(parts: Sequence[AnswerVerdict], missing: Sequence[str]) -> AnswerVerdict:
     """Recommend to keep the supported release, whatever was measured: an unsupported one may lose more than speed."""
     measured = " ".join(part.measured for part in parts)
     strength = min((part.strength for part in parts), key=STRENGTHS.index, default=STRENGTHS[0])
@@ -105,7 +105,7 @@ def decide_without_evidence(
     missing: Sequence[str] = (),
     advised: AdviceSummary | None = None,
     guide: str = "",
-) -> Decision:
+) -> AnswerVerdict:
     """Decide without comparisons for the question: as makers advise, else by comparisons under other workloads.
 
     near : those comparisons; missing : sentences on what would have to be measured
@@ -134,7 +134,7 @@ def decide_part(
     advised: AdviceSummary | None = None,
     measure_next: str = "",
     rests_on: str = "",
-) -> Decision:
+) -> AnswerVerdict:
     """Decide on one part, whose entries comparisons join.
 
     margin : smallest difference that matters, a share; advised : on its entries
@@ -204,14 +204,14 @@ def word_decision(
     rests_on: str = "",
     offered: int = 0,
     nothing: str = _NOBODY,
-) -> Decision:
+) -> AnswerVerdict:
     """Write a recommendation in words.
 
     measured : sentences on the evidence; settle : on what would settle it; rests_on : as for decide_part
     offered : number of entries to choose from; nothing : why there are none, or what makers advise then
     """
     is_several = verdict.contrast is not None and verdict.contrast.groups > 1
-    return Decision(
+    return AnswerVerdict(
         kind=verdict.kind,
         sentence=_recommendation_line(recommended, label, nothing),
         strength=verdict.strength,
@@ -291,7 +291,7 @@ def _confidence_line(recommended: Recommended, verdict: Verdict, rests_on: str, 
     return text
 
 
-def recommended_of(decision: Decision, entry: Entry) -> str:
+def recommended_of(decision: AnswerVerdict, entry: Entry) -> str:
     """Return in a word what the recommendation says of an entry; "": nothing."""
     if entry.key in decision.choice:
         return EITHER if len(decision.choice) > 1 else USE if decision.force == STRONG else START

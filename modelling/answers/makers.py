@@ -8,12 +8,12 @@ from modelling.evidence.axes import AXES
 from modelling.evidence.words import listed
 from modelling.guidance.content import AdviceSummary, Statement, first_shown
 
-from .content import Decision, MakersSay, MakerStatement
+from .content import AnswerVerdict, MakersSay, MakerStatement
 
 MOST = 3  # defaults and contradictions to show
 
 
-def compare_with_makers(advised: AdviceSummary, decision: Decision, label: Callable[[str], str]) -> MakersSay:
+def compare_with_makers(advised: AdviceSummary, decision: AnswerVerdict, label: Callable[[str], str]) -> MakersSay:
     """Return makers' advice and whether it agrees with the recommendation; agreeing statements first."""
     first = sorted(advised.statements, key=lambda one: {*one.recommended}.isdisjoint(decision.choice))
     return MakersSay(
@@ -28,7 +28,7 @@ def compare_with_makers(advised: AdviceSummary, decision: Decision, label: Calla
     )
 
 
-def _sentence(advised: AdviceSummary, decision: Decision, label: Callable[[str], str]) -> str:
+def _sentence(advised: AdviceSummary, decision: AnswerVerdict, label: Callable[[str], str]) -> str:
     if decision.basis == MAKERS or len(AXES[advised.axis].entry) > 1:
         return ""
     against = [label(key) for key in decision.choice if key in advised.discouraged]

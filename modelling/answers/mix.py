@@ -23,7 +23,7 @@ from modelling.evidence.storage import get_or_compute
 from modelling.evidence.words import listed
 
 from .caveats import list_caveats
-from .content import Decision, MixAnswer, NamedMixEntry, Share
+from .content import AnswerVerdict, MixAnswer, NamedMixEntry, Share
 from .decision import describe_contrast, word_decision
 from .estimate import ranking_of
 from .grounds import summarize_grounds
@@ -116,7 +116,7 @@ def _restrict(ranking: Ranking, mixed: Mix) -> Ranking:
     return replace(ranking, parts=(part,), arms=arms, findings=findings)
 
 
-def _verdict(mixed: Mix, rankings: Mapping[str, Ranking], label: Callable[[str], str]) -> Decision:
+def _verdict(mixed: Mix, rankings: Mapping[str, Ranking], label: Callable[[str], str]) -> AnswerVerdict:
     """Return a verdict as strong as that of the weakest share, with the reasons of all shares."""
     verdict_of = verdicts_by_share(mixed, rankings)
     if not verdict_of:
@@ -149,7 +149,7 @@ def _verdict(mixed: Mix, rankings: Mapping[str, Ranking], label: Callable[[str],
     )
 
 
-def _decide_nothing(known: Sequence[Share], label: Callable[[str], str]) -> Decision:
+def _decide_nothing(known: Sequence[Share], label: Callable[[str], str]) -> AnswerVerdict:
     bare = [_workload_name(share.workload) for share in known if not share.has_numbers]
     reasons = [f"No numbers compare anything under {listed(bare)}."] if bare else []
     return word_decision(

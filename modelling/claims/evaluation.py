@@ -47,7 +47,7 @@ class Comparison:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class Evaluation:
     """The verdict of all comparisons of a condition.
 
     supported : every one holds; open : some hold, the others cannot be decided; partly : some hold and some fail;
@@ -64,10 +64,10 @@ class Verdict:
     comparisons: tuple[Comparison, ...] = ()
 
 
-def evaluate(condition: Condition | Untestable, facts: PublishedFacts, *, is_open: bool = False) -> Verdict:
+def evaluate(condition: Condition | Untestable, facts: PublishedFacts, *, is_open: bool = False) -> Evaluation:
     """Judge whether the condition holds on the facts. Parameters and errors are those of compare."""
     if isinstance(condition, Untestable):
-        return Verdict("untestable", condition.reason)
+        return Evaluation("untestable", condition.reason)
     return verdict_of(compare(condition, facts, is_open=is_open))
 
 
@@ -264,7 +264,7 @@ def _is_trend(a: Quantity, b: Quantity) -> bool:
 # The verdict
 
 
-def verdict_of(comparisons: list[Comparison]) -> Verdict:
+def verdict_of(comparisons: list[Comparison]) -> Evaluation:
     """Return the verdict of several comparisons, from the number in each state."""
     states = [c.state for c in comparisons]
     held, failed, undecided = (states.count(state) for state in ("held", "failed", "undecided"))
@@ -276,7 +276,7 @@ def verdict_of(comparisons: list[Comparison]) -> Verdict:
         verdict = "untestable"
     used = [c for c in comparisons if c.state != "undecided"]
     reason = _reason(comparisons, held, failed) + _describe_stated(used)
-    return Verdict(verdict, reason, _basis(used), held, failed, undecided, _evidence(used), tuple(comparisons))
+    return Evaluation(verdict, reason, _basis(used), held, failed, undecided, _evidence(used), tuple(comparisons))
 
 
 def _reason(comparisons: list[Comparison], held: int, failed: int) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 
 from experiments.rules.claim_conditions import parse
 
-from .evaluation import Verdict, compare, verdict_of
+from .evaluation import Evaluation, compare, verdict_of
 from .facts import PublishedFacts
 
 
@@ -34,7 +34,7 @@ HYPOTHESES = tuple(
 )
 
 
-def scores(studies: Iterable[PublishedFacts]) -> Iterator[tuple[str, str, Verdict]]:
+def scores(studies: Iterable[PublishedFacts]) -> Iterator[tuple[str, str, Evaluation]]:
     """Yield hypothesis, source and verdict of each source that has comparisons.
 
     studies : facts.studies, with the spread of a run in their spans

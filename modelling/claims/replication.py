@@ -21,7 +21,7 @@ from experiments.rules.claim_conditions import CheckError, Throughput, parse_che
 from modelling.models import ClaimVerdict
 
 from . import gather
-from .evaluation import Verdict, evaluate
+from .evaluation import Evaluation, evaluate
 from .facts import Number, PublishedFacts, number_span
 from .values import Basis, Reader, Value
 
@@ -154,7 +154,7 @@ def _judged(case_study: CaseStudy, here: PublishedFacts) -> Iterator[tuple[Claim
         try:
             judged = evaluate(parse_checks(claim.checks).others, here, is_open=True)
         except CheckError as error:
-            judged = Verdict("untestable", str(error))
+            judged = Evaluation("untestable", str(error))
         names = ("verdict", "reason", "held", "failed", "undecided")
         yield claim, ClaimVerdict(**{name: getattr(judged, name) for name in names})
 

@@ -24,7 +24,7 @@ from modelling.evidence.storage import store_if_current
 from modelling.models import ClaimVerdict, HypothesisScore
 
 from . import gather, hypotheses
-from .evaluation import Verdict, evaluate
+from .evaluation import Evaluation, evaluate
 from .facts import PublishedFacts
 
 logger = logging.getLogger(__name__)
@@ -158,7 +158,7 @@ def _judge(questions: Iterable[tuple[_Question, str]], facts: PublishedFacts, re
             judged = evaluate(question.condition, facts_of(question.about, question.is_open), is_open=question.is_open)
         except CheckError as error:
             logger.warning("undecidable check claim=%s scope=%s reason=%s", question.claim.code, question.scope, error)
-            judged = Verdict("untestable", f"Its check cannot be decided: {error}.")
+            judged = Evaluation("untestable", f"Its check cannot be decided: {error}.")
         # the key of the claim alone, so that cached verdicts (verdicts_as_of) hold no claims
         key = {"claim_id": question.claim.pk, "scope": question.scope.value}
         yield ClaimVerdict(**key, verdict=judged.verdict, **_columns(judged, revision, digest))
@@ -171,7 +171,7 @@ def _score(facts: PublishedFacts, digests: Mapping[str, str], revision: int) -> 
         yield HypothesisScore(code=code, source=source, **_columns(judged, revision, digests[source]))
 
 
-def _columns(judged: Verdict, revision: int, digest: str) -> dict[str, Any]:
+def _columns(judged: Evaluation, revision: int, digest: str) -> dict[str, Any]:
     evidence: dict[str, list[int]] = {name: [] for name in KINDS_OF_EVIDENCE.values()}
     for name in judged.evidence[:MOST_STORED]:
         kind, _, pk = name.partition(":")

@@ -21,7 +21,7 @@ from .cells import entry_rows
 from .hierarchy import Knowledge
 from .ranking import RankedPart, Ranking, part_links, verdict_between
 from .recommendation import Option, Recommended, recommend
-from .verdict import DIFFER, ENTRY_KINDS, NOT_KNOWN, Choice, Verdict, ladder
+from .verdict import DIFFER, ENTRY_KINDS, NOT_KNOWN, EntryForecast, Verdict, ladder
 
 _ENDS = (0.025, 0.975)
 
@@ -143,7 +143,7 @@ def mix(
     intervals = among.predictive_quantiles(np.arange(len(order)), np.zeros(len(order), dtype=int), _ENDS)
     links = [part_links(part, rankings[workload].arms) for workload, part in parts.items()]
     choices = [
-        Choice(
+        EntryForecast(
             -math.expm1(lead),
             slower,
             loss,

@@ -33,8 +33,8 @@ from .verdict import (
     LEADS,
     USE,
     Basis,
-    Choice,
     Contrast,
+    EntryForecast,
     Ladder,
     Verdict,
     ladder,
@@ -407,11 +407,11 @@ def _numbers(
     return members[reference], numbers
 
 
-def _choice(key: str, numbers: dict[str, Any] | None, first: str, links: Links) -> Choice | None:
+def _choice(key: str, numbers: dict[str, Any] | None, first: str, links: Links) -> EntryForecast | None:
     if numbers is None or numbers["expected_loss"] is None:
         return None
     measured = links.measured(first, key)
-    return Choice(
+    return EntryForecast(
         behind=1.0 - numbers["ratio"],
         slower=numbers["probability_slower"],
         loss=numbers["expected_loss"] / 100,

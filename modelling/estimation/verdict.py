@@ -21,7 +21,7 @@ WIDE = 2.0  # width of a prediction over that of the mean, above which laborator
 
 
 @dataclass(frozen=True)
-class Choice:
+class EntryForecast:
     """The forecast of an entry with numbers for a new laboratory, and its comparisons with the first entry.
 
     behind : 1 - its estimated ratio to the first of the order, a share
@@ -52,7 +52,7 @@ class Ladder:
 
 
 def ladder(
-    choices: Sequence[Choice | None],
+    choices: Sequence[EntryForecast | None],
     margin: float,
     *,
     differ: float = DIFFER,
@@ -103,12 +103,12 @@ def ladder(
     return Ladder(kind, tuple(verdicts), against)
 
 
-def _lead(choice: Choice) -> float:
+def _lead(choice: EntryForecast) -> float:
     """Return the ratio of the first to this entry: as measured, else as estimated."""
     return choice.factor if choice.factor is not None else 1.0 / (1.0 - choice.behind)
 
 
-def _is_independent(choice: Choice, differ: float) -> bool:
+def _is_independent(choice: EntryForecast, differ: float) -> bool:
     far = choice.factor is not None and choice.factor >= differ and choice.behind >= 1 - 1 / APART
     return choice.groups >= INDEPENDENT or (choice.groups == 1 and far)
 

@@ -42,7 +42,7 @@ class Limits:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class CacheVerdict:
     """The result of comparing a throughput with the limits of its storage.
 
     name : one of the constants above
@@ -68,7 +68,7 @@ class Verdict:
 
 def cache_verdict(
     value: float, unit: str, limits: Limits, *, read_share: float | None = None, vm_count: int = 1, scope: str = ""
-) -> Verdict:
+) -> CacheVerdict:
     """Compare a throughput with the limits of its storage.
 
     Parameters
@@ -91,7 +91,7 @@ def cache_verdict(
     name, between = _judge(throughput, disk, limits.interface)
     is_open = vm_count > 1 and scope == ""
     limit, limit_name = _compared_limit(name, disk, read_share, limits)
-    return Verdict(
+    return CacheVerdict(
         name,
         throughput,
         printed=f"{value:,.10g} {unit}",
@@ -112,7 +112,7 @@ def caches_answered_above(limits: Limits, read_share: float | None) -> float | N
     return max(disk[1], limits.interface or 0.0)
 
 
-def sentence(verdict: Verdict) -> str:
+def sentence(verdict: CacheVerdict) -> str:
     """Write the verdict in English, with its limit and what is open about it."""
     text = _describe(verdict)
     if verdict.if_per_vm:
@@ -170,7 +170,7 @@ def _compared_limit(
     )
 
 
-def _describe(verdict: Verdict) -> str:
+def _describe(verdict: CacheVerdict) -> str:
     caches, s, has = "the caches of guest and host", "", "have"
     if verdict.vm_count == 0:
         caches, s, has = "the host's cache", "s", "has"
@@ -197,7 +197,7 @@ def _describe(verdict: Verdict) -> str:
     return f"{text}, {meaning[verdict.name]}."
 
 
-def _format_throughput(verdict: Verdict) -> str:
+def _format_throughput(verdict: CacheVerdict) -> str:
     """Format the throughput with the printed number: "348.6 MB/s (3 machines, 110.81 MiB/s each)"."""
     number = f"{verdict.throughput:,.1f} MB/s"
     if verdict.added_up > 1:

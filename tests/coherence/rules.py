@@ -16,7 +16,7 @@ from scipy.special import ndtr
 
 from kdb.pairs import pair_parts
 from kdb.units import SPEEDS
-from modelling.answers.content import Decision
+from modelling.answers.content import AnswerVerdict
 from modelling.estimation.ranking import Entry
 from modelling.estimation.recommendation import STRONG
 from modelling.estimation.verdict import APART, AVOID, LEADS, NO_DIFFERENCE, STRENGTHS, SURE, UNKNOWN, USE
@@ -33,7 +33,7 @@ FILE = Path(__file__).with_name("reasons.json")
 class PartStatements:
     """The entries of an answer that comparisons join. groups : research groups that measured some of them"""
 
-    verdict: Decision
+    verdict: AnswerVerdict
     entries: tuple[Entry, ...]
     groups: int
 
@@ -83,7 +83,7 @@ class Statements:
 
     question: Question
     metric: str
-    verdict: Decision
+    verdict: AnswerVerdict
     parts: tuple[PartStatements, ...]
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from experiments.published_evidence.load import load_outside
-from modelling.answers.content import Decision
+from modelling.answers.content import AnswerVerdict
 from modelling.estimation.ranking import Entry
 from modelling.estimation.recommendation import STRONG
 from modelling.estimation.verdict import AVOID, LEADS, NOT_KNOWN, UNKNOWN, USE
@@ -73,7 +73,7 @@ def told(
     """Return an answer that recommends the first that is not to be avoided, or `choice`."""
     first = [own.key for own in entries if own.verdict != AVOID][:1]
     choice = tuple(first if choice is None else choice)
-    verdict = Decision(kind, "", strength, (), "", choice=choice, **recommended)
+    verdict = AnswerVerdict(kind, "", strength, (), "", choice=choice, **recommended)
     part = PartStatements(verdict, entries, groups)
     return Statements(question, metric, replace(verdict, kind=whole or kind), (part,))
 

@@ -22,7 +22,7 @@ from modelling.estimation.cells import entry_rows, measurement_cells
 from modelling.estimation.hierarchy import Knowledge, Scales
 from modelling.estimation.links import Links
 from modelling.estimation.network import Trial
-from modelling.estimation.verdict import AVOID, LEADS, NO_DIFFERENCE, USE, Choice, ladder
+from modelling.estimation.verdict import AVOID, LEADS, NO_DIFFERENCE, USE, EntryForecast, ladder
 from modelling.evidence.axes import AXES
 from modelling.evidence.dataframes import NO_ARMS
 
@@ -204,7 +204,7 @@ def _hold(
     order = np.argsort(-fitted.effects)
     first = ENTRIES[order[0]]
     choices = [
-        Choice(
+        EntryForecast(
             behind=1.0 - np.exp(fitted.effects[i] - fitted.effects[order[0]]),
             slower=forecast.slower[i],
             loss=forecast.loss[i],

@@ -32,7 +32,7 @@ State = CampaignRun.State
 
 
 class Outcome(Enum):
-    GIVEN_UP = auto()  # another attempt has the run: nothing more is written
+    TAKEN_OVER = auto()  # another attempt has the run: nothing more is written
     CANCELLED = auto()
     DATABASE = auto()  # KDB's own is away: the job is tried again
     WAITS = auto()  # the run waits and its campaign pauses, until the host can be used again
@@ -44,7 +44,7 @@ class Outcome(Enum):
 
 # The first row that an error is of holds.
 _TABLE: tuple[tuple[Outcome, tuple[type[Exception], ...]], ...] = (
-    (Outcome.GIVEN_UP, (jobs.LeaseLost, remote.Superseded)),
+    (Outcome.TAKEN_OVER, (jobs.LeaseLost, remote.Superseded)),
     (Outcome.CANCELLED, (Cancelled,)),
     (Outcome.DATABASE, (OperationalError, InterfaceError)),
     (Outcome.WAITS, (ssh.Unreachable, remote.NotNow)),
@@ -62,7 +62,7 @@ def decide(attempt: Attempt, record: Record, error: Exception) -> None:
     """Store what becomes of the run after this error."""
     reason = _sentence(str(error))
     match outcome_of(error):
-        case Outcome.GIVEN_UP:
+        case Outcome.TAKEN_OVER:
             raise jobs.LeaseLost(str(error)) from error
         case Outcome.CANCELLED:
             end(attempt, record, State.CANCELLED)

@@ -8,7 +8,7 @@ from modelling.estimation.shares import Decomposition
 from modelling.evidence.axes import NATIVE
 from modelling.evidence.question import Grade
 from modelling.prediction.content import PairForecast
-from modelling.workloads.cache_effect import Verdict as CacheVerdict
+from modelling.workloads.cache_effect import CacheVerdict
 from modelling.workloads.mechanisms import Expectation
 from modelling.workloads.profiles import Profile
 from modelling.workloads.scaling import Scaling

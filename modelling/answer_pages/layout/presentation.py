@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from kdb.units import METRICS, Metric
-from modelling.answers.content import Answer, AnswerPart, Decision, RankedEntry
+from modelling.answers.content import Answer, AnswerPart, AnswerVerdict, RankedEntry
 from modelling.answers.measured import DotChart, Shelves, dot_charts, shelves
 from modelling.answers.words import (
     GRADES,
@@ -50,7 +50,7 @@ class RankedTable:
     reference: str
     held_equal: str
     assumed_equal: str
-    verdict: Decision
+    verdict: AnswerVerdict
     lines: list[tuple[RankedEntry, list[str], str, str]]
     chart: Chart | None
 

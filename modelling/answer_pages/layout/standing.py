@@ -15,7 +15,7 @@ from modelling.evidence.words import some
 
 
 @dataclass(frozen=True)
-class Choice:
+class ChoiceSummary:
     """One choice. thing : "guest file system"; sentence, confidence : the first two lines of the answer
 
     against : the single choices that a combined one contradicts, in a sentence, or ""
@@ -29,7 +29,9 @@ class Choice:
     against: str
 
 
-def summarize_choices(answers: Mapping[Question, Answer], beside: Mapping[str, str] | None = None) -> list[Choice]:
+def summarize_choices(
+    answers: Mapping[Question, Answer], beside: Mapping[str, str] | None = None
+) -> list[ChoiceSummary]:
     """Return what each answer recommends, in the order of its questions; measured choices come first.
 
     beside : further query parameters of the answers' addresses
@@ -39,7 +41,7 @@ def summarize_choices(answers: Mapping[Question, Answer], beside: Mapping[str, s
     best = {question.axis: _best(answer) for question, answer in answers.items()}
     alone = {AXES[axis].entry[0]: (axis, keys) for axis, keys in best.items() if len(AXES[axis].entry) == 1}
     return [
-        Choice(
+        ChoiceSummary(
             axis=question.axis,
             thing=THING[question.axis],
             sentence=answer.verdict.sentence,

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Annotated
 
-from modelling.answers.content import Decision
+from modelling.answers.content import AnswerVerdict
 from modelling.evidence.question import Grade, Question
 from modelling.workloads.profiles import Profile
 
@@ -53,7 +53,7 @@ class Recommendation:
     url: Annotated[str, "The whole answer as a page."]
     api_url: Annotated[str, "The whole answer as data."]
     without: Annotated[tuple[str, ...], "Filters left out, as nothing answers the question with them."]
-    verdict: Decision
+    verdict: AnswerVerdict
     parts: tuple[AdvisedPart, ...]
     missing: tuple[str, ...]
 

@@ -30,7 +30,7 @@ class Name:
     label: str = ""
 
 
-def fold(text: str) -> str:
+def fold_text(text: str) -> str:
     """Return the folded spelling, which is equal for all spellings of a name."""
     return entry_names.fold(unicodedata.normalize("NFKC", text).casefold().translate(_UMLAUTS))
 
@@ -42,16 +42,16 @@ class Lexicon:
         meanings: dict[str, dict[Name, None]] = defaultdict(dict)
         words: set[str] = set()
         for phrase, name in phrases:
-            if key := fold(phrase):
+            if key := fold_text(phrase):
                 meanings[key].setdefault(name)
-                words.update(map(fold, re.findall(r"\w+", phrase)))
+                words.update(map(fold_text, re.findall(r"\w+", phrase)))
         self.meanings = {key: tuple(names) for key, names in meanings.items()}
-        self._silent = {fold(word) for word in silent}
+        self._silent = {fold_text(word) for word in silent}
         self._words = {word for word in words if len(word) >= _SHORTEST_CORRECTED}
 
     def find(self, phrase: str) -> tuple[Name, ...]:
         """Return the meanings of a phrase, also without an ending such as the plural's; () where it has none."""
-        key = fold(phrase)
+        key = fold_text(phrase)
         if names := self.meanings.get(key):
             return names
         if key in self._silent:
@@ -64,14 +64,14 @@ class Lexicon:
 
     def is_silent(self, word: str) -> bool:
         """Tell whether a word has no meaning in questions, as listed in words.toml."""
-        return fold(word) in self._silent
+        return fold_text(word) in self._silent
 
     def correct(self, word: str) -> str:
         """Return the word of a name of which this is a misspelling, else the word itself.
 
         A misspelling has the same first letter and digits, and one edit, or two in a long word.
         """
-        key = fold(word)
+        key = fold_text(word)
         is_known = key in self._words or self.is_silent(word) or self.find(word)
         if is_known or not key[:1].isalpha() or not _SHORTEST_CORRECTED <= len(key) <= _LONGEST_CORRECTED:
             return word
@@ -80,7 +80,7 @@ class Lexicon:
 
     def nearest(self, word: str) -> list[str]:
         """Return up to three words of names that are most similar to a word and have its first letter."""
-        key = fold(word)[:_LONGEST_CORRECTED]
+        key = fold_text(word)[:_LONGEST_CORRECTED]
         return get_close_matches(key, [known for known in sorted(self._words) if known[0] == key[:1]], 3, 0.5)
 
     def _near(self, key: str) -> list[str]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from kdb.disk_path import SETTINGS, bytes_of, size_label
 
-from .lexicon import LONGEST_NAME, Lexicon, Name, fold
+from .lexicon import LONGEST_NAME, Lexicon, Name, fold_text
 from .words import ASK, COMMA, GUEST, HOST, MACHINES, NUMBERS, ON, OR, ORDINARY, UNDER, VOCABULARY, phrases
 
 LONGEST = 400  # characters of a text
@@ -143,7 +143,7 @@ def _pieces(text: str, lexicon: Lexicon) -> Iterator[Piece]:
             wanted = "".join(spelled[place : place + length])
             if names := lexicon.find(wanted):
                 end = tokens[place + length - 1][1]
-                is_corrected = fold(wanted) != fold("".join(written[place : place + length]))
+                is_corrected = fold_text(wanted) != fold_text("".join(written[place : place + length]))
                 yield Piece(text[start:end], start, end, names, is_corrected=is_corrected)
                 place += length
                 break
@@ -353,7 +353,7 @@ def _choose_meaning(piece: Piece, kind: str, *, is_named: bool) -> Piece:
     if is_named or not piece.names:
         return replace(piece, names=piece.names[:1])
     names = piece.names
-    if fold(piece.words) in ORDINARY:
+    if fold_text(piece.words) in ORDINARY:
         names = tuple(name for name in names if name.kind not in SETTINGS and name.kind != "benchmark")
     if piece.role:
         names = tuple(name for name in names if name.kind == "file_system") or names

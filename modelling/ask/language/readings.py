@@ -20,7 +20,7 @@ from modelling.evidence.words import listed
 
 from ..machine import BACKENDS, KEPT_FACTS
 from .content import Pointer, Reading, Said, Unknown, Word
-from .lexicon import Lexicon, fold
+from .lexicon import Lexicon, fold_text
 from .parsing import PLACE, Group, Parsed, Piece, parse
 from .words import FAMILIES, FAMILIES_OF, GUEST, HOST, TOPICS, UNMEASURED
 
@@ -81,7 +81,7 @@ class TextReader:
     @cached_property
     def workloads(self) -> dict[str, str]:
         """Return workload to family: of named families, then named workloads, then further families of a program."""
-        named = [(piece.names[0], fold(piece.words)) for piece in self.pieces if piece.names]
+        named = [(piece.names[0], fold_text(piece.words)) for piece in self.pieces if piece.names]
         families = [(name.slug, written) for name, written in named if name.kind == "family"]
         loads = [(self._nearest_workload(family), family) for family, _ in families]
         loads += [(name.slug, "") for name, _ in named if name.kind == "workload"]
@@ -161,8 +161,8 @@ class TextReader:
         for number in (*self.parsed.asked, *self.parsed.column_names):
             axis = self.pieces[number].of("axis")
             if axis and axis.slug in SETTINGS:
-                narrowed = {fold(word): filters for word, filters in SETTINGS[axis.slug].narrowed.items()}
-                stated = {**narrowed.get(fold(self.pieces[number].words), {}), **stated}
+                narrowed = {fold_text(word): filters for word, filters in SETTINGS[axis.slug].narrowed.items()}
+                stated = {**narrowed.get(fold_text(self.pieces[number].words), {}), **stated}
         for column in ("file_system", "host_fs"):
             if column in stated and "host_storage" in stated:
                 stored = _merge_host_storage({"host_storage": stated["host_storage"], "host_fs": stated[column]})[

@@ -8,7 +8,7 @@ from pathlib import Path
 from kdb.units import METRICS
 
 from .content import Pointer
-from .lexicon import Name, fold
+from .lexicon import Name, fold_text
 
 OR, COMMA, ON, UNDER, GUEST, HOST = "or", "comma", "on", "under", "guest", "host"
 ASK, MACHINES = "ask", "machines"
@@ -43,11 +43,11 @@ FAMILIES = {
 PRODUCTS = {
     product: tuple(families.split()) for families, names in VOCABULARY["products"].items() for product in phrases(names)
 }
-FAMILIES_OF = {fold(product): families for product, families in PRODUCTS.items()}
+FAMILIES_OF = {fold_text(product): families for product, families in PRODUCTS.items()}
 TOPICS = {slug: Pointer(row["title"], row["sentence"], row["address"]) for slug, row in VOCABULARY["topics"].items()}
 NUMBERS = {word: int(number) for number, words in VOCABULARY["numbers"].items() for word in phrases(words)}
 SILENT = frozenset(phrases(VOCABULARY["plain"]["silent"]))
-ORDINARY = frozenset(map(fold, phrases(VOCABULARY["plain"]["ordinary"])))
+ORDINARY = frozenset(map(fold_text, phrases(VOCABULARY["plain"]["ordinary"])))
 
 
 def grammar_and_topics() -> Iterator[tuple[str, Name]]:

@@ -16,8 +16,8 @@ from experiments.laboratory.transport import remote, ssh
 from kdb.jobs import jobs
 
 OUTCOMES = {
-    jobs.LeaseLost: Outcome.GIVEN_UP,
-    remote.Superseded: Outcome.GIVEN_UP,
+    jobs.LeaseLost: Outcome.TAKEN_OVER,
+    remote.Superseded: Outcome.TAKEN_OVER,
     attempt.Cancelled: Outcome.CANCELLED,
     OperationalError: Outcome.DATABASE,
     ssh.Unreachable: Outcome.WAITS,

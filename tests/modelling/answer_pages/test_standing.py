@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from modelling.answer_pages.layout.standing import Choice, summarize_choices
+from modelling.answer_pages.layout.standing import ChoiceSummary, summarize_choices
 from modelling.answer_store.selectors import answer_in, snapshots_or_none
 from modelling.answers.content import START, Answer
 from modelling.evidence.axes import AXES, NATIVE, NATIVE_AXES
@@ -28,7 +28,7 @@ def answers() -> dict[Question, Answer]:
     return {question: answer_in(snapshot) for question, snapshot in given.items() if snapshot}
 
 
-def choices(of: dict[Question, Answer]) -> dict[str, Choice]:
+def choices(of: dict[Question, Answer]) -> dict[str, ChoiceSummary]:
     return {choice.thing: choice for choice in summarize_choices(of)}
 
 

@@ -47,7 +47,7 @@ def facts(*rows, limits=None) -> PublishedFacts:
     )
 
 
-def evaluate(check: object, rows: PublishedFacts, *, is_open: bool = False) -> evaluation.Verdict:
+def evaluate(check: object, rows: PublishedFacts, *, is_open: bool = False) -> evaluation.Evaluation:
     return evaluation.evaluate(parse_checks({"own": check}).own, rows, is_open=is_open)
 
 

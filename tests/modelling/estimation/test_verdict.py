@@ -6,58 +6,58 @@ import pytest
 from modelling.estimation.bayes import Posterior
 from modelling.estimation.links import Links
 from modelling.estimation.network import Trial
-from modelling.estimation.verdict import Choice, ladder
+from modelling.estimation.verdict import EntryForecast, ladder
 
-FIRST = Choice(0.0, 0.1, 0.03)
-OPEN = Choice(0.0, 0.4, 0.12)
+FIRST = EntryForecast(0.0, 0.1, 0.03)
+OPEN = EntryForecast(0.0, 0.4, 0.12)
 
 
 @pytest.mark.parametrize(
     ("choices", "is_whole", "kind", "verdicts"),
     [
         # the first alone within the margin, and two groups between it and the second
-        ([FIRST, Choice(0.3, 0.7, 0.3, 2, 1.4)], True, "use", "use, unknown"),
+        ([FIRST, EntryForecast(0.3, 0.7, 0.3, 2, 1.4)], True, "use", "use, unknown"),
         # one group: no imperative
-        ([FIRST, Choice(0.3, 0.7, 0.3, 1, 1.4)], True, "leads", "leads, unknown"),
+        ([FIRST, EntryForecast(0.3, 0.7, 0.3, 1, 1.4)], True, "leads", "leads, unknown"),
         # loss beyond the margin
-        ([Choice(0.0, 0.1, 0.11), Choice(0.3, 0.7, 0.3, 2, 1.4)], True, "leads", "leads, unknown"),
+        ([EntryForecast(0.0, 0.1, 0.11), EntryForecast(0.3, 0.7, 0.3, 2, 1.4)], True, "leads", "leads, unknown"),
         # not within it surely enough
-        ([Choice(0.0, 0.21, 0.03), Choice(0.3, 0.7, 0.3, 2, 1.4)], True, "leads", "leads, unknown"),
+        ([EntryForecast(0.0, 0.21, 0.03), EntryForecast(0.3, 0.7, 0.3, 2, 1.4)], True, "leads", "leads, unknown"),
         # the question has entries that nothing joins to these
-        ([FIRST, Choice(0.3, 0.7, 0.3, 2, 1.4)], False, "leads", "leads, unknown"),
+        ([FIRST, EntryForecast(0.3, 0.7, 0.3, 2, 1.4)], False, "leads", "leads, unknown"),
         # what counts is the second with numbers: a list between them has none
-        ([FIRST, None, Choice(0.3, 0.7, 0.3, 2, 1.4)], True, "use", "use, unknown, unknown"),
+        ([FIRST, None, EntryForecast(0.3, 0.7, 0.3, 2, 1.4)], True, "use", "use, unknown, unknown"),
         # several within the margin
         (
-            [FIRST, Choice(0.02, 0.2, 0.05, 1, 1.02), None],
+            [FIRST, EntryForecast(0.02, 0.2, 0.05, 1, 1.02), None],
             True,
             "no difference",
             "no difference, no difference, unknown",
         ),
         # the second is as fast where it was measured: both lead over the third
         (
-            [OPEN, Choice(0.02, 0.5, 0.1, 1, 1.05), Choice(0.3, 0.8, 0.3, 1, 1.5)],
+            [OPEN, EntryForecast(0.02, 0.5, 0.1, 1, 1.05), EntryForecast(0.3, 0.8, 0.3, 1, 1.5)],
             True,
             "leads",
             "leads, leads, unknown",
         ),
         # never side by side: by the estimate
-        ([OPEN, Choice(0.3, 0.7, 0.3, 1)], True, "leads", "leads, unknown"),
+        ([OPEN, EntryForecast(0.3, 0.7, 0.3, 1)], True, "leads", "leads, unknown"),
         # shrunk to nearly nothing, but measured
-        ([OPEN, Choice(0.05, 0.5, 0.1, 1, 1.7)], True, "leads", "leads, unknown"),
+        ([OPEN, EntryForecast(0.05, 0.5, 0.1, 1, 1.7)], True, "leads", "leads, unknown"),
         # one laboratory measured the reverse
-        ([OPEN, Choice(0.3, 0.6, 0.2, 2, 0.8)], True, "not known", "unknown, unknown"),
-        ([OPEN, Choice(0.02, 0.5, 0.1, 1, 1.02)], True, "not known", "unknown, unknown"),
+        ([OPEN, EntryForecast(0.3, 0.6, 0.2, 2, 0.8)], True, "not known", "unknown, unknown"),
+        ([OPEN, EntryForecast(0.02, 0.5, 0.1, 1, 1.02)], True, "not known", "unknown, unknown"),
         # lists alone
         ([None, None], True, "not known", "unknown, unknown"),
         ([OPEN, None], True, "not known", "unknown, unknown"),
         # avoid: two groups, or one with a factor that laboratories never differ by, never less
-        ([OPEN, Choice(0.9, 0.95, 0.9, 2, 3.0)], True, "leads", "leads, avoid"),
-        ([OPEN, Choice(0.9, 0.89, 0.9, 2, 3.0)], True, "leads", "leads, unknown"),
-        ([OPEN, Choice(0.9, 0.95, 0.9, 1, 19.0)], True, "leads", "leads, unknown"),
-        ([OPEN, Choice(0.9, 0.95, 0.9, 1, 20.0)], True, "leads", "leads, avoid"),
-        ([OPEN, Choice(0.9, 0.95, 0.9, 1)], True, "leads", "leads, unknown"),
-        ([OPEN, Choice(0.9, 0.95, 0.9, 0, 30.0)], True, "leads", "leads, unknown"),
+        ([OPEN, EntryForecast(0.9, 0.95, 0.9, 2, 3.0)], True, "leads", "leads, avoid"),
+        ([OPEN, EntryForecast(0.9, 0.89, 0.9, 2, 3.0)], True, "leads", "leads, unknown"),
+        ([OPEN, EntryForecast(0.9, 0.95, 0.9, 1, 19.0)], True, "leads", "leads, unknown"),
+        ([OPEN, EntryForecast(0.9, 0.95, 0.9, 1, 20.0)], True, "leads", "leads, avoid"),
+        ([OPEN, EntryForecast(0.9, 0.95, 0.9, 1)], True, "leads", "leads, unknown"),
+        ([OPEN, EntryForecast(0.9, 0.95, 0.9, 0, 30.0)], True, "leads", "leads, unknown"),
     ],
 )
 def test_one_of_four_kinds_is_said(choices, is_whole, kind, verdicts):
@@ -98,7 +98,7 @@ def choices_of(estimate):
     """Take what two groups measured as it is estimated."""
     forecast, lead = estimate.forecast(0.1), estimate.effects[0] - estimate.effects
     rows = zip(lead, forecast.slower, forecast.loss, strict=True)
-    return [Choice(1 - np.exp(-ahead), slower, loss, 2, np.exp(ahead)) for ahead, slower, loss in rows]
+    return [EntryForecast(1 - np.exp(-ahead), slower, loss, 2, np.exp(ahead)) for ahead, slower, loss in rows]
 
 
 def trial(name, **means):
@@ -115,7 +115,7 @@ def test_groups_are_counted_on_the_weakest_link_of_the_best_way():
 
 
 def test_what_was_measured_slower_than_the_one_held_against_does_not_lead():
-    choices = [OPEN, Choice(0.02, 0.5, 0.1), Choice(0.03, 0.5, 0.1), Choice(0.3, 0.8, 0.3, 1, 1.5)]
+    choices = [OPEN, EntryForecast(0.02, 0.5, 0.1), EntryForecast(0.03, 0.5, 0.1), EntryForecast(0.3, 0.8, 0.3, 1, 1.5)]
     assert ladder(choices, 0.1).verdicts == ("leads", "leads", "leads", "unknown")
     assert ladder(choices, 0.1, beaten_by={2: {3}}).verdicts == ("leads", "leads", "unknown", "unknown")
 

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 from kdb_client import measure, places
 
-from modelling.answers.content import Decision
+from modelling.answers.content import AnswerVerdict
 from modelling.estimation.verdict import LEADS, NO_DIFFERENCE, NOT_KNOWN, USE
 from modelling.evidence.question import Question
 from modelling.own_lab import content, words
@@ -23,7 +23,7 @@ def answer(axis: str, *keys: str, kind: str = NOT_KNOWN, workload: str = "varmai
     )
     return SimpleNamespace(
         question=Question(axis, workload),
-        verdict=Decision(kind, "", "weak", (), ""),
+        verdict=AnswerVerdict(kind, "", "weak", (), ""),
         next_runs=() if gain is None else tuple(runs),
         measure_next=told,
         entries=[SimpleNamespace(key=key) for key in keys],
