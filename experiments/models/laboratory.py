@@ -98,12 +98,8 @@ class Host(models.Model):
     window_end = models.TimeField(null=True, blank=True, help_text="UTC.")
     is_observed = models.BooleanField(default=False, help_text="Its virtual machines' disks are watched.")
     observed_every = models.PositiveSmallIntegerField(default=10, help_text="s between two looks at them.")
-    samples_offsets = models.BooleanField(
-        default=False, db_default=False, help_text="Observation samples where requests of block devices begin, as root."
-    )
-    offsets_error = models.TextField(
-        blank=True, db_default="", help_text="Why the last look took no sample; empty: it did, or none was asked for."
-    )
+    samples_offsets = models.BooleanField(default=False, db_default=False, help_text="Not used any more.")
+    offsets_error = models.TextField(blank=True, db_default="", help_text="Not used any more.")
     observed_at = models.DateTimeField(null=True, blank=True, help_text="The last look that succeeded.")
     observation_error = models.TextField(blank=True, help_text="Why the last look failed; empty: it did not.")
     blocked_reason = models.TextField(blank=True, help_text="Why nothing runs here; empty: not blocked.")

@@ -175,9 +175,7 @@ class BlockSums(models.Model):
     write_seconds = models.FloatField(help_text="s, summed over requests.")
     flushes = models.PositiveBigIntegerField(help_text="Requests.")
     flush_seconds = models.FloatField(help_text="s, summed over requests.")
-    offsets = models.JSONField(
-        null=True, blank=True, help_text="Of samples, laboratory.transport.offsets.Offsets; empty: no sample was taken."
-    )
+    offsets = models.JSONField(null=True, blank=True, help_text="Not used any more.")
 
     class Meta:
         abstract = True
@@ -194,7 +192,7 @@ class DiskStatistics(BlockSums):
     disk = models.ForeignKey(ObservedDisk, on_delete=models.CASCADE, related_name="statistics", db_index=False)
     span = models.CharField(max_length=6, choices=Span)
     starts_at = models.DateTimeField()
-    sequential_share = models.FloatField(null=True, blank=True, help_text="Empty: `offsets` says more.")
+    sequential_share = models.FloatField(null=True, blank=True, help_text="Empty: not counted.")
     busy_seconds = models.FloatField(help_text="s of `seconds` in which the disk did anything.")
 
     class Meta:
@@ -223,7 +221,7 @@ class Signature(BlockSums):
     starts_after = models.FloatField(help_text="s after the benchmark began.")
     workload = models.CharField(max_length=40, help_text="What ran: a workload's slug.")
     guest_fs = models.ForeignKey(FileSystem, null=True, blank=True, on_delete=models.PROTECT, related_name="+")
-    sequential_share = models.FloatField(null=True, blank=True, help_text="Empty: `offsets` says more.")
+    sequential_share = models.FloatField(null=True, blank=True, help_text="Empty: not counted.")
     source = models.CharField(
         max_length=120, blank=True, help_text="Of one without a run here: the run elsewhere that it was recorded in."
     )

@@ -144,7 +144,7 @@ class Migration(migrations.Migration):
                 ('why_not', models.TextField(blank=True, help_text='Why nothing is foretold; empty: it is.')),
                 ('training', models.JSONField(help_text='Features, workload and run of each signature it is fitted to, and its parameters.')),
                 ('report', models.JSONField(help_text='How good it is, by runs left out (detection.content.Report).')),
-                ('sampled_report', models.JSONField(db_default={}, default=dict, help_text='As report, of loads whose requests were sampled; empty: too few were.')),
+                ('sampled_report', models.JSONField(db_default={}, default=dict, help_text='Not used any more.')),
                 ('made_at', models.DateTimeField(auto_now_add=True)),
             ],
             options={
@@ -400,7 +400,7 @@ class Migration(migrations.Migration):
                 ('content', models.JSONField(help_text='The plan as the API gives it.')),
                 ('revision', models.PositiveIntegerField(help_text='Knowledge revision it rests on.')),
                 ('model', models.CharField(help_text='Versions of the models it rests on.', max_length=80)),
-                ('instead_of', models.ForeignKey(blank=True, help_text='The plan it varies.', null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to='modelling.placementplan')),
+                ('instead_of', models.ForeignKey(blank=True, help_text='Not used any more.', null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to='modelling.placementplan')),
                 ('made_by', models.ForeignKey(blank=True, help_text="Empty: a policy, or somebody at the server's own command line.", null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
                 ('made_at', models.DateTimeField(auto_now_add=True)),
                 ('hosts', models.ManyToManyField(related_name='placement_plans', to='experiments.host')),

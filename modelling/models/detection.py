@@ -15,9 +15,7 @@ class DetectionModel(models.Model):
         help_text="Features, workload and run of each signature it is fitted to, and its parameters."
     )
     report = models.JSONField(help_text="How good it is, by runs left out (detection.content.Report).")
-    sampled_report = models.JSONField(
-        default=dict, db_default={}, help_text="As report, of loads whose requests were sampled; empty: too few were."
-    )
+    sampled_report = models.JSONField(default=dict, db_default={}, help_text="Not used any more.")
     made_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:

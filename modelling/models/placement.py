@@ -92,7 +92,7 @@ class PlacementPlan(models.Model):
         Laboratory, related_name="+", help_text="Whose runs it tells of: who is no member of all does not see it."
     )
     instead_of = models.ForeignKey(
-        "self", null=True, blank=True, on_delete=models.SET_NULL, related_name="+", help_text="The plan it varies."
+        "self", null=True, blank=True, on_delete=models.SET_NULL, related_name="+", help_text="Not used any more."
     )
     made_by = models.ForeignKey(
         settings.AUTH_USER_MODEL,
