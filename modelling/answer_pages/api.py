@@ -19,6 +19,7 @@ from rest_framework.reverse import reverse
 from kdb import __version__
 from kdb.api.bodies import Fields
 from kdb.api.errors import database_is_down
+from kdb.api.faults import FaultyRequest
 from kdb.api.formats import CsvRenderer, csv_text
 from kdb.api.public import PublicOrOwnView, PublicView
 from kdb.api.shapes import shape_of
@@ -29,7 +30,7 @@ from modelling.answer_store import releases, snapshots
 from modelling.answer_store.selectors import answer_in, waiting_row
 from modelling.answer_store.versions import AnswerVersion, answer_version, current_answers
 from modelling.answers import words
-from modelling.answers.content import Answer, RankedEntry
+from modelling.answers.content import Answer, MeasuredRatio, RankedEntry
 from modelling.ask.selectors import BACKENDS, DISKS, Machine, fit
 from modelling.evidence import counts, names
 from modelling.evidence.axes import AXES
@@ -56,7 +57,12 @@ from .mix import mix_version
 from .overview import overview
 from .table import table
 
-ENTRY_COLUMNS = tuple(shape_of(RankedEntry)().fields)
+# What CSV may hold a row each, by its field in the answer: its entries, or the points of its chart.
+ROWS = "rows"
+CSV_COLUMNS = {
+    "entries": tuple(shape_of(RankedEntry)().fields),
+    "side_by_side": tuple(shape_of(MeasuredRatio)().fields),
+}
 _FIELDS = serializers.RankingSerializer().fields
 # Fields that depend on the request keep their places: after the revision, and `fit` after the grounds.
 _ANSWER, _REQUEST = ([field.name for field in fields(kind)] for kind in (Answer, serializers.Beside))
@@ -104,6 +110,11 @@ class RankingView(PublicOrOwnView):
                 enum=list(BACKENDS),
                 description="What your images lie on, where it is no file system of the host; see `fit`.",
             ),
+            OpenApiParameter(
+                ROWS,
+                enum=list(CSV_COLUMNS),
+                description="What CSV has a row of: each entry, or each measured ratio, a point of the chart.",
+            ),
             AS_OF_PARAMETER,
             METHOD_PARAMETER,
             HERE_PARAMETER,
@@ -119,7 +130,11 @@ class RankingView(PublicOrOwnView):
         What is said `here` has no tag: it changes with each run, and is for its members alone.
         """
         laboratory = laboratory_asked(request)
-        question, form = question_asked(request, axis, RankingForm, further=(*VERSION_PARAMETERS, HERE))
+        question, form = question_asked(request, axis, RankingForm, further=(*VERSION_PARAMETERS, HERE, ROWS))
+        csv_rows = request.query_params.get(ROWS) or "entries"
+        if csv_rows not in CSV_COLUMNS:
+            message = f"{csv_rows[:40]!r} is not in an answer; allowed are {', '.join(CSV_COLUMNS)}."
+            raise FaultyRequest([{"field": ROWS, "message": message, "allowed": list(CSV_COLUMNS)}])
         machine = Machine.of(form.cleaned_data)
         file_format, (as_of, method) = request.accepted_renderer.format, version_asked(request)
         kept = answer_version(question, as_of, method, request.user)
@@ -129,9 +144,9 @@ class RankingView(PublicOrOwnView):
         if laboratory:
             text = as_json(kept, question, machine, laboratory)
             return HttpResponse(text, content_type="application/json")
-        tag = "-".join([kept.digest, *machine.given.values(), file_format])
+        tag = "-".join([kept.digest, *machine.given.values(), file_format, csv_rows])
         modified = int(kept.snapshot.computed_at.timestamp())
-        respond = partial(as_csv, kept.snapshot)
+        respond = partial(as_csv, kept.snapshot, csv_rows)
         if file_format != "csv":
             write = partial(as_json, kept, question, machine)
             respond = partial(_cached_body, f"modelling.ranking:{tag}", write)
@@ -354,12 +369,13 @@ def order_fields(result: dict[str, Any]) -> dict[str, Any]:
     return body
 
 
-def as_csv(snapshot: RankingSnapshot) -> HttpResponse:
-    """Return the entries, one row each."""
+def as_csv(snapshot: RankingSnapshot, rows: str) -> HttpResponse:
+    """Return a field of the answer, one row for each of its items. rows : of CSV_COLUMNS"""
     result = snapshot.result
     values = [result["question"][name] for name in KEYS_WITHIN["question"]]
     asked = ["-".join(value) if isinstance(value, list) else str(value) for value in values if value not in (None, [])]
     name = f"kdb-{'-'.join(asked)}-revision-{result['revision']}-method-{snapshot.method}.csv"
-    response = HttpResponse(csv_text(ENTRY_COLUMNS, result["entries"]), content_type="text/csv; charset=utf-8")
+    text = csv_text(CSV_COLUMNS[rows], result.get(rows, ()))  # answers of earlier methods lack some
+    response = HttpResponse(text, content_type="text/csv; charset=utf-8")
     response["Content-Disposition"] = f'attachment; filename="{name}"'
     return response

@@ -370,6 +370,7 @@ def _history(asked: AskedQuestion, answer: Answer, kept: AnswerVersion, site: st
         "earlier": earlier_answers(question, answer),
         "api_address": words.api_address(question, **facts, **this),
         "csv_address": words.api_address(question, format="csv", **facts, **this),
+        "points_address": words.api_address(question, format="csv", rows="side_by_side", **this),
     }
 
 

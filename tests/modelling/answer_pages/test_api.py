@@ -121,6 +121,18 @@ def test_csv_says_what_json_says(client, published_evidence, workload):
         assert list(row) == list(entry)
 
 
+def test_the_points_of_the_chart_are_rows_too(client, published_evidence):
+    path = "/api/v1/rankings/hypervisor/?workload=fileserver"
+    points = client.get(path).json()["side_by_side"]
+    csv_rows = rows(client.get(f"{path}&format=csv&rows=side_by_side"))
+    assert [(row["other"], float(row["ratio"]), row["case_studies"]) for row in csv_rows] == [
+        (point["other"], point["ratio"], " ".join(point["case_studies"])) for point in points
+    ]
+    assert len(points) > 0
+    refused = client.get(f"{path}&format=csv&rows=nothing")
+    assert (refused.status_code, refused.json()["errors"][0]["field"]) == (400, "rows")
+
+
 def test_missing_numbers_are_empty_cells_never_zero(client, published_evidence):
     response = client.get(MAIL_ON_KVM, headers={"accept": "text/csv"})
     assert {row["ratio"] for row in rows(response) if row["grade"] == "D"} == {""}
@@ -225,7 +237,8 @@ def test_a_question_needs_a_workload(client, published_evidence):
 
 def test_an_unknown_filter_is_refused_with_the_allowed_ones(client, published_evidence):
     refusals = errors(client.get(f"{MAIL_ON_KVM}&vms=1"))
-    assert refusals["vms"]["allowed"] == [*QUESTION_FILTERS, "disks", "images", "as_of", "method", "here", "format"]
+    others = ("disks", "images", "as_of", "method", "here", "rows", "format")
+    assert refusals["vms"]["allowed"] == [*QUESTION_FILTERS, *others]
 
 
 QUESTION_FILTERS = [name for name in Question.__dataclass_fields__ if name != "axis"]
