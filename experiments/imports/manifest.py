@@ -18,7 +18,6 @@ name in braces and * stand for anything but a slash, up to what follows it in th
 """
 
 import re
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -191,25 +190,19 @@ def explain(manifest: Manifest, paths: Sequence[str]) -> Explained:
 
 
 def _use(pattern: FilePattern, paths: Sequence[str]) -> PatternUse:
+    matches = [match for path in paths if (match := pattern.expression.fullmatch(path))]
     places = []
     for name, column in pattern.places.items():
-        values = Counter(match[name] for path in paths if (match := pattern.expression.fullmatch(path)))
-        column = "" if column == IGNORED else column
-        places.append(
-            (
-                name,
-                column,
-                tuple(sorted(values, key=lambda value: (len(value), value))[:SHOWN]),
-                max(0, len(values) - SHOWN),
-            )
-        )
+        values = sorted({match[name] for match in matches}, key=lambda value: (len(value), value))
+        role = "" if column == IGNORED else column
+        places.append((name, role, tuple(values[:SHOWN]), max(0, len(values) - SHOWN)))
     return PatternUse(pattern.pattern, len(paths), tuple(places), pattern.reason)
 
 
 def lines_of(explained: Explained) -> Iterator[str]:
     """Yield what became parameter, setting and repetition, and what no pattern explains, as plain lines."""
     for use in explained.uses:
-        yield f"{use.pattern}: {use.files:,} files{f' left out, {use.reason}' if use.reason else ''}"
+        yield f"{use.pattern}: {_files_count(use.files)}{f' left out, {use.reason}' if use.reason else ''}"
         for name, column, values, further in use.places:
             role = (
                 f"parameter {column.removeprefix(PARAMETER)}" if column.startswith(PARAMETER) else column or "nothing"
@@ -217,4 +210,8 @@ def lines_of(explained: Explained) -> Iterator[str]:
             yield f"  {{{name}}}  {role}  {', '.join(values) or '-'}{f' and {further:,} more' if further else ''}"
     if paths := explained.unexplained:
         more = f" and {len(paths) - SHOWN:,} more" if len(paths) > SHOWN else ""
-        yield f"no pattern explains {len(paths):,} files: {', '.join(paths[:SHOWN])}{more}"
+        yield f"no pattern explains {_files_count(len(paths))}: {', '.join(paths[:SHOWN])}{more}"
+
+
+def _files_count(count: int) -> str:
+    return "1 file" if count == 1 else f"{count:,} files"

@@ -151,6 +151,8 @@ def _with_manifest(answers: dict[str, Any], files: list[Upload]) -> tuple[dict[s
     (own,) = manifests
     folder = own.name.removesuffix(manifest.NAME)
     digest_of = {file.name.removeprefix(folder): file.sha256 for file in files if file is not own}
+    if len(digest_of) < len(files) - 1:
+        raise Unusable("Two files have the same path, after signs that names may not have became _.")
     try:
         text = own.content.read(4 * LONGEST).decode("utf-8-sig")
         explained = manifest.explain(manifest.read_manifest(text), list(digest_of))

@@ -37,10 +37,13 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, folder: Path, **options: Any) -> None:
         user = arguments.find_user(options["user"])
-        paths = sorted(path for path in folder.rglob("*") if path.is_file() and not path.samefile(options["manifest"]))
-        names = [path.relative_to(folder).as_posix() for path in paths]
+        if not folder.is_dir():
+            raise CommandError(f"{folder} is no folder.")
         try:
             text = options["manifest"].read_bytes()
+            paths = sorted(path for path in folder.rglob("*") if path.is_file())
+            paths = [path for path in paths if not path.samefile(options["manifest"])]
+            names = [path.relative_to(folder).as_posix() for path in paths]
             stated = manifest.read_manifest(text.decode("utf-8-sig"))
             explained = manifest.explain(stated, list(map(pipeline.file_name, names)))
         except (OSError, UnicodeDecodeError, ConditionsError) as error:
@@ -86,7 +89,7 @@ def _draft(stated: manifest.Manifest, into: str | None, user: User | None) -> tu
     if known is not None and permissions.may_edit(user, known):
         return known, False
     if stated.study and not into and known is not None and known.status == CaseStudy.Status.PUBLISHED:
-        return _draft(replace(stated, study=_later_state(stated.study)), None, user)
+        return _draft(replace(stated, study=_later_state(stated.study, user)), None, user)
     if into or stated.study is None:
         raise CommandError(f"There is no draft {slug or 'here: --into names one, or the manifest has [case_study]'}.")
     if not permissions.may_create(user):
@@ -97,11 +100,13 @@ def _draft(stated: manifest.Manifest, into: str | None, user: User | None) -> tu
         raise CommandError("\n".join(map(str, error.faults))) from error
 
 
-def _later_state(study: Conditions) -> Conditions:
-    """Return the study under the next free short name, for files that came after it was published."""
+def _later_state(study: Conditions, user: User | None) -> Conditions:
+    """Return the study for files that came after it was published: under the next free short name, or that of a draft
+    that they go into already."""
     slug = study.case_study["slug"]
-    taken = set(CaseStudy.objects.filter(slug__startswith=f"{slug}-").values_list("slug", flat=True))
-    later = next(name for number in count(2) if (name := f"{slug}-{number}") not in taken)
+    rows = {row.slug: row for row in CaseStudy.objects.filter(slug__startswith=f"{slug}-")}
+    names = (f"{slug}-{number}" for number in count(2))
+    later = next(name for name in names if name not in rows or permissions.may_edit(user, rows[name]))
     note = f"A later state of {slug}, which it supersedes once it is published."
     return replace(
         study, case_study={**study.case_study, "slug": later, "notes": [*study.case_study.get("notes", []), note]}

@@ -83,13 +83,13 @@ def test_paths_say_parameters_settings_and_repetitions():
     }
     assert explained.settings["README.txt"] is None
     assert list(lines_of(explained)) == [
-        "README*: 1 files left out, no results",
+        "README*: 1 file left out, no results",
         "{hypervisor}/fileserver_{threads}T_{files}kF.f_{repetition}: 16 files",
         "  {hypervisor}  hypervisor  xen, host4",
         "  {threads}  parameter threads  1, 8",
         "  {files}  parameter nfiles  10, 50",
         "  {repetition}  repetition  1, 2",
-        "no pattern explains 1 files: xen/varmail.f",
+        "no pattern explains 1 file: xen/varmail.f",
     ]
 
 
@@ -141,6 +141,9 @@ def test_an_archive_comes_in_and_a_later_state_of_it_adds_what_is_new(archive, c
     lifecycle.publish([CaseStudy.objects.get(slug="fileserver-threads")], reason="Checked.")
     import_archive(archive)
     assert len(filed("fileserver-threads-2")) == 17
+    (archive / "xen/fileserver_8T_50kF.f_4").write_text(log_of(98))
+    import_archive(archive)
+    assert len(filed("fileserver-threads-2")) == 18
 
 
 @pytest.mark.django_db
