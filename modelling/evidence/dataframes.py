@@ -30,7 +30,7 @@ from modelling.models import Arm
 from . import kept_arms, research_groups
 from .axes import NATIVE
 from .durability import losing_options
-from .fairplay import convert_to_metric, same_quantity
+from .fairplay import ONE_QUANTITY, convert_to_metric, same_quantity
 from .kept_arms import Kept
 from .question import GRADES, PAPERS, Question
 
@@ -576,11 +576,23 @@ def has_idle_filter(question: Question, as_of: int | None = None) -> bool:
         wider.append(replace(question, grade=[*GRADES, None][GRADES.index(question.grade) + 1]))
     if not wider:
         return False
-    admitted = arms(question, as_of=as_of), findings(question, as_of=as_of)
-    return any(
-        arms(other, as_of=as_of).equals(admitted[0]) and findings(other, as_of=as_of).equals(admitted[1])
-        for other in wider
+    rows, _ = Evidence(question, as_of=as_of)._admitted  # all of the workload, whatever the filters
+    admitted = _evidence_key(question, rows, as_of)
+    return any(_evidence_key(other, rows, as_of) == admitted for other in wider)
+
+
+def _evidence_key(question: Question, rows: pd.DataFrame, as_of: int | None) -> tuple[Any, ...]:
+    """Return what determines `arms` and `findings` of questions on one workload. One query. rows : of _workload_arms"""
+    metric = question.metric or THROUGHPUT
+    of_metric = rows["metric"].isin(ONE_QUANTITY if metric in ONE_QUANTITY else [metric])
+    counted = _admits(question, rows) & ~rows[ANECDOTE].to_numpy() & of_metric.to_numpy()
+    asked = replace(question, metric=metric)
+    listed = _admitted_findings(asked, _counts_as_knowledge("case_studies", None, as_of))
+    of_studies = listed.order_by("pk", "case_studies__slug").values_list(
+        "pk", "case_studies__slug", "case_studies__vm_counts"
     )
+    lists = [(pk, slug) for pk, slug, vm_counts in of_studies if asked.vm_count is None or asked.vm_count in vm_counts]
+    return metric, counted.tobytes(), lists
 
 
 def _configuration_columns(findings: pd.DataFrame) -> dict[str, list[Any]]:
