@@ -166,7 +166,7 @@ def test_what_cannot_be_read_keeps_the_whole_archive_out(archive, capsys, path, 
 
 
 @pytest.mark.django_db
-def test_a_zip_brings_its_manifest_through_every_door(archive):
+def test_a_zip_brings_its_manifest_through_every_door(archive, client):
     """As pages and API take it: what the paths say stands in the report, before anything is filed."""
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w") as members:
@@ -181,4 +181,6 @@ def test_a_zip_brings_its_manifest_through_every_door(archive):
 
     assert batch.state == "ready"
     assert batch.report["rows"] == 48
-    assert "  {threads}  parameter threads  1, 8" in batch.report["patterns"]
+    client.force_login(user)
+    page = client.get(f"/imports/{batch.pk}/").content.decode()
+    assert "16 files\n  {hypervisor}  hypervisor  xen, host4\n  {threads}  parameter threads  1, 8\n" in page
