@@ -56,6 +56,12 @@ def test_arms_are_compared_only_where_they_agree_in_what_the_axis_holds(axis, fi
     assert trials(comparable_arms(frame, AXES[axis], known(0.05))) == []
 
 
+def test_where_less_is_better_the_lower_value_has_the_larger_effect():
+    frame = arms(*(arm(ms, guest_fs=fs, metric="latency", unit="ms") for fs, ms in (("ext4", 2.0), ("xfs", 4.0))))
+    (effect_of,) = effects(frame, PAIR)
+    assert effect_of["ext4-on-ext4"] - effect_of["xfs-on-ext4"] == pytest.approx(np.log(2))
+
+
 def test_the_hypervisor_axis_lets_the_host_file_system_come_along():
     frame = arms(arm(100, hypervisor="kvm"), arm(50, hypervisor="esxi", host_fs="vmfs"))
     (effect_of,) = effects(frame, HYPERVISOR)
