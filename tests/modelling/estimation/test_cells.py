@@ -5,7 +5,15 @@ import pandas as pd
 import pytest
 
 from modelling.estimation.arms import Spread
-from modelling.estimation.cells import COLUMNS, choices, entry_rows, load_class, measurement_cells, tier_list_cells
+from modelling.estimation.cells import (
+    COLUMNS,
+    IMPLAUSIBLE,
+    choices,
+    entry_rows,
+    load_class,
+    measurement_cells,
+    tier_list_cells,
+)
 from modelling.evidence.axes import AXES
 from tests.modelling.frames import arm, arms, finding, findings
 
@@ -43,6 +51,17 @@ def test_latency_is_turned_so_that_more_is_faster():
     cells = measurement_cells(arms(*rows).assign(workload=""), Spread(0.05), ("latency",))
 
     assert cells["outcome"].diff().iloc[1] == pytest.approx(-np.log(2))
+
+
+def test_what_a_cache_may_have_caused_is_a_less_certain_cell():
+    one, other = MODES
+    plain, doubted = (
+        numbers(arm(100.0, cache_mode=one), arm(150.0, cache_mode=other, is_implausible=is_doubted))
+        for is_doubted in (False, True)
+    )
+
+    assert list(doubted["variance"] - plain["variance"]) == pytest.approx([0.0, IMPLAUSIBLE**2])
+    assert list(doubted["outcome"]) == list(plain["outcome"])
 
 
 def test_of_throughput_and_rate_of_one_block_size_one_counts():
