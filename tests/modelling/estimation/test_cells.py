@@ -111,6 +111,13 @@ def test_a_tier_list_is_a_level_of_its_own_and_counts_once():
     pd.testing.assert_frame_equal(once, thrice)
 
 
+def test_the_more_a_tier_list_is_doubted_the_closer_together_are_its_entries():
+    stated = findings(*(finding(*tier) for tier in TIERS)).assign(workload="varmail")
+    little, much = (tier_list_cells(stated, AXES["fs-pair"], tier_scale=0.25, tier_doubt=doubt) for doubt in (0.1, 1.0))
+
+    assert np.ptp(much["outcome"]) < np.ptp(little["outcome"])
+
+
 def test_lists_of_two_workloads_are_two_levels_that_no_numbers_have():
     cells = lists(*(finding(*tier) for tier in TIERS * 2), workload=["varmail"] * 3 + ["webserver"] * 3)
 
