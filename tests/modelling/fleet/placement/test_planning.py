@@ -102,6 +102,11 @@ def test_machines_that_are_kept_apart_do_not_meet_and_those_kept_together_go_tog
     assert decided(*held)[1] == [("slow", "constrained", "together"), ("slow", "pinned", "pinned")]
 
 
+def test_what_a_pinned_machine_holds_is_held_by_it_and_not_by_the_space():
+    held = [machine("a", 20, together="shop"), machine("b", 40, together="shop", is_pinned=True)]
+    assert decided(*held)[1] == [("slow", "constrained", "together"), ("slow", "pinned", "pinned")]
+
+
 def test_an_overloaded_pool_may_be_left_and_is_not_filled_again():
     loads = [replace(machine("stays", shares={"webserver": 1.0}), load=9.0), replace(machine("goes"), load=2.0)]
     pools = [replace(POOLS[0], most_load=5.0), POOLS[1]]
