@@ -8,6 +8,7 @@ from modelling.answers.estimate import ranking_of
 from modelling.evidence import choices, counts, names
 from modelling.evidence.axes import AXES, axis_left_open
 from modelling.evidence.question import Question
+from tests.factories import make_case_study, make_configuration, make_measurement, publish
 
 pytestmark = [pytest.mark.django_db, pytest.mark.sqlite]
 
@@ -27,6 +28,16 @@ def test_a_choice_has_evidence_where_its_question_has_an_answer(published_eviden
 
 def test_case_studies_are_counted_not_rows(published_evidence):
     assert behind("workload", ["varmail"], hypervisor="kvm") == {"varmail": 3}
+
+
+@pytest.mark.parametrize(("allocation", "number"), [("full", 1), ("", 1), ("sparse", 0)])
+def test_what_states_another_setting_is_nothing_to_compare_with(allocation, number):
+    choices.clear_cache()
+    case_study = make_case_study()
+    for host_fs, stated in (("ext4", "full"), ("xfs", allocation)):
+        make_measurement(100.0, configuration=make_configuration(case_study, host_fs=host_fs, allocation=stated))
+    publish(case_study)
+    assert behind("workload", ["varmail"], axis="host-fs") == {"varmail": number}
 
 
 def test_nothing_published_is_nothing_behind(db):

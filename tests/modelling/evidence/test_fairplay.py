@@ -6,7 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from modelling.evidence.fairplay import convert_to_metric, deduplicate_work, first_indices, number_rows, varies
+from modelling.evidence.fairplay import (
+    convert_to_metric,
+    deduplicate_work,
+    find_confounders,
+    first_indices,
+    number_rows,
+    varies,
+)
 from tests.modelling.frames import arm, arms
 
 VALUES = {"text": ["", "a", None], "category": ["a", "b", None], "number": [0.0, 1.5, None], "flag": [True, False]}
@@ -77,3 +84,21 @@ def test_a_number_is_converted_by_the_size_of_its_blocks(metric, unit, value, wa
     converted = convert_to_metric(rows, wanted)
     assert np.exp(converted["mean_log"]).tolist() == pytest.approx([expected])
     assert converted["unit"].tolist() == ["MiB/s" if wanted == "throughput" else "ops/s"]
+
+
+@pytest.mark.parametrize(
+    ("hypervisors", "modes", "may_be"),
+    [
+        (("kvm", "xen"), ("none", "none"), False),
+        (("kvm", "xen"), ("none", "writeback"), True),
+        (("kvm", "xen"), ("none", ""), True),
+        (("kvm", "xen"), ("", ""), True),
+        (("kvm", "kvm"), ("none", ""), True),
+        (("kvm", "kvm"), ("", ""), False),
+    ],
+)
+def test_a_setting_may_be_the_cause_where_it_differs_or_is_open_under_two_hypervisors(hypervisors, modes, may_be):
+    """What one states and the other does not may differ, and each hypervisor has a default of its own."""
+    rows = arms(*(arm(1.0, hypervisor=one, cache_mode=mode) for one, mode in zip(hypervisors, modes, strict=True)))
+    causes = find_confounders(rows.assign(fair_play_group=1), ["cache_mode"], {"cache_mode"})
+    assert causes["cache_mode"].tolist() == [may_be] * 2
