@@ -224,6 +224,21 @@ def test_what_came_along_with_a_hypervisor_is_marked():
     assert marks == {"kvm": ("host_fs",), "xen": (), "esxi": ("host_fs",)}
 
 
+@pytest.mark.parametrize(("host_fs", "is_told"), [("ext4", False), ("vmfs", True)])
+def test_what_came_along_with_the_second_entry_alone_weakens_the_verdict_as_well(host_fs, is_told):
+    stated = dict.fromkeys(SET_BY_HYPERVISOR, "the same")
+    frame = arms(
+        arm(200, **stated),
+        arm(100, hypervisor="xen", **stated),
+        arm(100, hypervisor="xen", guest_fs="xfs", **stated),
+        arm(50, hypervisor="esxi", guest_fs="xfs", host_fs=host_fs, **stated),
+    )
+    (part,) = ranked(frame, AXES["hypervisor"])
+    verdict = part.verdict
+    assert (verdict.contrast.first, verdict.contrast.second) == ("kvm", "xen")
+    assert ("confounded" in dict(verdict.reasons)) == is_told
+
+
 def test_nothing_in_gives_no_parts():
     assert ranked(arms()) == ()
 
