@@ -223,6 +223,16 @@ def test_a_waiting_move_is_called_off_at_once_and_one_under_way_at_its_next_step
         moves.call_off(waiting, user=None)
 
 
+def test_a_waiting_move_of_whoever_may_use_the_host_no_more_never_begins(host):
+    mail_server(host, "mail-1"), mail_server(host, "mail-2")
+    plan = plan_of(host)
+    moves.confirm(plan, list(advised(plan)), user=host.registered_by)
+    host.registered_by.groups.clear()
+    PlacementMove.objects.filter(state="copying").update(state="failed", reason="no space")
+    assert moves.start_next(host.pk) is None
+    assert PlacementMove.objects.get(machine_name="mail-2").state == "cancelled"
+
+
 def test_the_way_back_is_a_move_of_its_own_and_the_old_image_goes_when_asked(host):
     machine = mail_server(host)
     move = moved(machine)
