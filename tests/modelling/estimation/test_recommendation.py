@@ -67,6 +67,13 @@ def test_strong_is_what_the_verdict_says_to_use_and_either_what_it_calls_alike()
     assert (leading.choice, leading.force) == (("a",), CONDITIONAL)
 
 
+@pytest.mark.parametrize(("groups", "force"), [((2, 2), STRONG), ((3, 1), CONDITIONAL), ((1, 1), CONDITIONAL)])
+def test_either_is_strong_only_where_two_groups_have_numbers_on_each(groups, force):
+    posterior = known(0.01, 0.0)
+    alike = [Option(key, own, verdict=NO_DIFFERENCE) for key, own in zip("ab", groups, strict=True)]
+    assert recommend(alike, posterior, NO_DIFFERENCE, MARGIN).force == force
+
+
 @pytest.mark.parametrize(
     ("fields", "choice"),
     [
