@@ -4,9 +4,11 @@ import pytest
 
 from modelling.answers.answer import answer
 from modelling.answers.content import Answer
+from modelling.answers.decision import word_decision
 from modelling.answers.estimate import estimate
 from modelling.answers.measured import dot_charts
-from modelling.estimation.recommendation import MAKERS, NEAREST, NOTHING
+from modelling.estimation.recommendation import MAKERS, NEAREST, NOTHING, ONE, SEVERAL, Recommended
+from modelling.estimation.verdict import LEADS, Contrast, Verdict
 from modelling.evidence.question import Question
 from modelling.guidance import loading
 from tests.factories import make_case_study, make_configuration, make_measurement, publish
@@ -79,6 +81,12 @@ def test_makers_come_before_what_other_workloads_say():
     assert told.verdict.sentence == "No measurements. Its makers advise cache mode none."
     assert "cache mode none" in told.makers.statements[0].summary or "must be none" in told.makers.statements[0].summary
     assert told.makers.sentence == ""
+
+
+@pytest.mark.parametrize(("groups", "basis"), [(1, ONE), (2, SEVERAL)])
+def test_it_rests_on_as_many_groups_as_compared_it_whatever_else_they_measured(groups, basis):
+    verdict = Verdict(LEADS, "weak", (), Contrast("a", "b", 2.0, 1.0, 4.0, (2.0,), groups))
+    assert word_decision(verdict, Recommended(("a",), basis=SEVERAL), str).basis == basis
 
 
 @pytest.mark.parametrize(
