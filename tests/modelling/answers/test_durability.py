@@ -50,3 +50,13 @@ def test_lists_on_an_unsafe_cache_recommend_nothing():
         verdict_and_options == ("unknown", ["cache mode unsafe"]) for verdict_and_options in said_of(result).values()
     )
     assert result["verdict"]["sentence"].startswith("Keep what you have: none of these was measured with options")
+
+
+def test_of_two_that_are_as_fast_the_one_that_keeps_acknowledged_writes_is_chosen():
+    study = make_case_study()
+    for guest_fs, value, options in (("btrfs", 101.0, ""), ("btrfs", 101.0, "nobarrier"), ("ext4", 100.0, "")):
+        make_measurement(value, configuration=make_configuration(study, guest_fs=guest_fs, guest_mount_options=options))
+    publish(study)
+    result = current_snapshot(MAIL).result
+    assert result["best"] == ["ext4"]
+    assert "durability decided" in result["verdict"]["confidence"]
