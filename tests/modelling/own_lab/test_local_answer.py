@@ -125,6 +125,13 @@ def test_the_newest_sitting_rules_and_earlier_ones_follow_at_a_distance(ada):
     assert again.entries[0].key == alone.entries[0].key == "xfs"
 
 
+def test_a_machine_that_was_measured_again_is_told_of_by_its_newest_sitting(ada):
+    measured(ada)
+    again = answer_here(GUEST_FS, measured(ada, {"ext4": 1500.0, "xfs": 1000.0, "btrfs": 600.0}))
+    assert again.entries[0].key == "ext4"
+    assert list(again.sittings) == sorted(again.sittings, reverse=True)
+
+
 def test_an_earlier_sitting_tells_of_what_the_newest_did_not_measure(ada, published_evidence):
     slow = {"ext4": 1000.0, "xfs": 1500.0, "btrfs": 100.0}
     laboratory = measured(ada, slow, machine="other")
