@@ -54,6 +54,7 @@ def test_of_two_machines_the_one_that_is_cheaper_to_copy_gets_the_room():
         ({}, [POOLS[0], replace(POOLS[1], host_fs="ext4")], RULES, ("slow", "no choice", None)),
         ({}, POOLS, replace(RULES, horizon=400.0), ("slow", "no gain", None)),  # half of 409.6 s is more than half
         ({}, POOLS, replace(RULES, least_strength="strong"), ("slow", "not sure", None)),
+        ({}, POOLS, replace(RULES, horizon=400.0, least_strength="strong"), ("slow", "no gain", None)),  # sure or not
         ({"shares": {"webserver": 1.0}}, POOLS, RULES, ("slow", "no gain", None)),
         ({"shares": {"fileserver": 1.0}}, POOLS, RULES, ("slow", "not known", None)),
         ({"shares": {"varmail": 1.0, "fileserver": 1.0}}, POOLS, RULES, ("slow", "not known", None)),
@@ -102,9 +103,25 @@ def test_machines_that_are_kept_apart_do_not_meet_and_those_kept_together_go_tog
     assert decided(*held)[1] == [("slow", "constrained", "together"), ("slow", "pinned", "pinned")]
 
 
-def test_what_a_pinned_machine_holds_is_held_by_it_and_not_by_the_space():
-    held = [machine("a", 20, together="shop"), machine("b", 40, together="shop", is_pinned=True)]
-    assert decided(*held)[1] == [("slow", "constrained", "together"), ("slow", "pinned", "pinned")]
+@pytest.mark.parametrize(
+    ("fields", "told"),
+    [
+        ({"is_pinned": True}, ("slow", "pinned", "pinned")),
+        ({"excluded": ("fast",)}, ("slow", "constrained", "excluded")),
+    ],
+)
+def test_what_holds_a_machine_holds_those_that_lie_together_with_it_and_not_the_space(fields, told):
+    held = [machine("a", 20, together="shop"), machine("b", 40, together="shop", **fields)]
+    assert decided(*held)[1] == [("slow", "constrained", "together"), told]
+
+
+def test_machines_that_are_to_lie_together_and_do_not_yet_stay_where_they_are():
+    pools = [*POOLS, replace(POOLS[0], name="slower")]
+    parted = [machine("a", 20, together="shop"), machine("b", 20, pool="slower", together="shop")]
+    assert decided(*parted, pools=pools)[1] == [
+        ("slow", "constrained", "together"),
+        ("slower", "constrained", "together"),
+    ]
 
 
 def test_an_overloaded_pool_may_be_left_and_is_not_filled_again():
