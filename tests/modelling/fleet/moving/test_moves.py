@@ -149,6 +149,14 @@ def test_a_plan_of_yesterday_or_of_another_world_is_not_confirmed(host):
     assert not PlacementMove.objects.exists()
 
 
+def test_a_machine_that_was_pinned_since_it_was_planned_for_is_not_confirmed(host):
+    machine = mail_server(host)
+    plan = plan_of(host)
+    ObservedMachine.objects.filter(pk=machine.pk).update(is_pinned=True)
+    with pytest.raises(PlacementError, match="not as it was"):
+        moves.confirm(plan, ["kvm-1/mail-1"], user=None)
+
+
 @pytest.mark.parametrize(
     ("start", "end", "at", "open_"),
     [
@@ -292,6 +300,14 @@ def test_a_policy_moves_by_itself_inside_its_bounds_only(host):
     (move,) = PlacementMove.objects.all()
     assert (move.asked_by, move.revision, policies.moves_left(policy)) == (None, 6, 0)
     assert PlacementDecision.objects.filter(action="policy").count() == 2
+
+
+def test_a_policy_leaves_out_what_gains_less_than_it_asks_for(host):
+    mail_server(host)
+    plan = plan_of(host)
+    gain = advised(plan)["kvm-1/mail-1"]["gain"]
+    exact, more = (PlacementPolicy(host=host, least_gaining=0.5, least_gain=least) for least in (gain, gain + 0.01))
+    assert [policies.moves_allowed(policy, plan, 1) for policy in (exact, more)] == [["kvm-1/mail-1"], []]
 
 
 @pytest.mark.parametrize(("mode", "jobs"), [("off", 0), ("confirm", 1), ("automatic", 1)])
