@@ -257,6 +257,13 @@ def test_errors_of_a_new_laboratory_are_those_of_a_normal_distribution_where_it_
     assert pair.predictive_errors() == pytest.approx(np.sqrt([[0, 0.07], [0.07, 0]]))
 
 
+def test_who_is_ahead_and_what_one_in_ten_loses_is_that_of_a_new_laboratory():
+    """The difference is N(0.3, 0.02 + 0.01 + 0.2^2)."""
+    pair, difference = mixture([[0.3, 0.0]], np.diag([0.02, 0.01]), taus=(0.2,)), norm(0.3, np.sqrt(0.07))
+    assert pair.predictive_certainties()[0, 1] == pytest.approx(difference.sf(0.0))
+    assert pair.loss_quantile(1, 0.9) == pytest.approx(1 - np.exp(-difference.ppf(0.9)), rel=0.02)
+
+
 def test_a_contrast_is_the_mixture_that_a_new_laboratory_will_measure():
     """As above, with noise: N(0.3, 0.02 + 0.01 + 0.02) a quarter of the time, else N(0.5, 0.04 + 0.25 + 0.02)."""
     pair = mixture([[0.3, 0.0], [0.5, 0.0]], [np.diag([0.02, 0.0]), np.diag([0.04, 0.0])], (0.25, 0.75), (0.1, 0.5))

@@ -111,6 +111,14 @@ def test_a_tier_list_is_a_level_of_its_own_and_counts_once():
     pd.testing.assert_frame_equal(once, thrice)
 
 
+def test_two_entries_of_a_tier_list_are_as_far_apart_and_as_uncertain_as_worked_by_hand():
+    # 1.5 statements for one and 0.5 for the other: log odds ln 3, information 2 x 3/4 x 1/4, in units of 0.25.
+    cells = lists(*(finding(*tier) for tier in (TIERS[0], TIERS[2])))
+
+    assert np.ptp(cells["outcome"]) == pytest.approx(0.25 * np.log(3))
+    assert cells["variance"].sum() == pytest.approx(0.25**2 / 0.375)  # of their difference
+
+
 def test_the_more_a_tier_list_is_doubted_the_closer_together_are_its_entries():
     stated = findings(*(finding(*tier) for tier in TIERS)).assign(workload="varmail")
     little, much = (tier_list_cells(stated, AXES["fs-pair"], tier_scale=0.25, tier_doubt=doubt) for doubt in (0.1, 1.0))
