@@ -13,7 +13,7 @@ from kdb.jobs import jobs
 from kdb.models import Job
 from modelling.answer_pages.overview import overview
 from modelling.answer_store import snapshots
-from modelling.answer_store.selectors import answer_in, current_snapshot, snapshot_or_none
+from modelling.answer_store.selectors import answer_in, current_snapshot, snapshot_or_none, snapshots_or_none
 from modelling.answers import knowledge
 from modelling.evidence import dataframes, summaries
 from modelling.evidence.question import Question
@@ -366,3 +366,12 @@ def test_whoever_published_lists_beside_the_numbers_of_another_laboratory_is_cou
     answer = answer_in(current_snapshot(Question("guest-fs", "fileserver")))
     assert {row.case_study.split("-")[0] for row in answer.evidence} == {"p1", "p3"}
     assert answer.grounds.laboratories == 2
+
+
+def test_of_several_questions_each_has_its_newest_answer():
+    published_pair()
+    current_snapshot(MAIL)
+    published_pair()
+    snapshots.answer_waiting_questions(lambda done, total: None)
+    assert RankingSnapshot.objects.filter(question=MAIL.key).count() == 2
+    assert snapshots_or_none([MAIL])[MAIL].revision == 2

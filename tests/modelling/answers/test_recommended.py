@@ -8,7 +8,7 @@ from modelling.answers.decision import word_decision
 from modelling.answers.estimate import estimate
 from modelling.answers.measured import dot_charts
 from modelling.estimation.recommendation import MAKERS, NEAREST, NOTHING, ONE, SEVERAL, Recommended
-from modelling.estimation.verdict import LEADS, Contrast, Verdict
+from modelling.estimation.verdict import LEADS, STRENGTHS, Contrast, Verdict
 from modelling.evidence.question import Question
 from modelling.guidance import loading
 from tests.factories import make_case_study, make_configuration, make_measurement, publish
@@ -81,6 +81,12 @@ def test_makers_come_before_what_other_workloads_say():
     assert told.verdict.sentence == "No measurements. Its makers advise cache mode none."
     assert "cache mode none" in told.makers.statements[0].summary or "must be none" in told.makers.statements[0].summary
     assert told.makers.sentence == ""
+
+
+@pytest.mark.parametrize(("strength", "level"), [*zip(STRENGTHS, ("Low", "Low", "Moderate", "High"), strict=True)])
+def test_the_word_for_confidence_is_no_stronger_than_the_evidence(strength, level):
+    told = word_decision(Verdict(LEADS, strength, ()), Recommended(("a",), basis=ONE), str)
+    assert told.confidence.startswith(f"{level} confidence: ")
 
 
 @pytest.mark.parametrize(("groups", "basis"), [(1, ONE), (2, SEVERAL)])

@@ -51,6 +51,16 @@ def test_a_direct_comparison_gives_the_ratios_of_the_table(published_evidence):
     assert "on an HP DL380 G7” measured Btrfs and ext4 side by side in three fair-play groups" in step.text
 
 
+@pytest.mark.django_db
+def test_where_less_is_better_the_ratio_of_two_side_by_side_is_that_of_speed():
+    case_study = make_case_study()
+    for guest_fs, value in (("ext4", 2.0), ("xfs", 4.0)):
+        make_measurement(value, case_study=case_study, guest_fs=guest_fs, metric="latency", unit="ms")
+    publish(case_study)
+    step = steps("guest-fs", "varmail", "ext4", "xfs", metric="latency")["comparison"]
+    assert [group.ratio for group in step.data.groups] == [pytest.approx(2.0)]
+
+
 def test_a_comparison_through_others_is_estimated_and_says_so(published_evidence):
     step = steps("hypervisor", "varmail", "hyper-v", "proxmox")["comparison"]
     assert (step.basis, step.data.direct, step.data.groups) == ("estimated", False, ())
