@@ -90,6 +90,7 @@ def hidden(db):
             f"findings/{finding.pk}/",
             f"printed-ratios/{ratio.pk}/",
             "claims/secret/",
+            f"raw-files/{factories.make_raw_file(study).pk}/",
         ],
     }
 
