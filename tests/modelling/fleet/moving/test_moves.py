@@ -114,6 +114,19 @@ def test_only_pools_that_are_targets_are_moved_to(host):
     assert (advice["why"], advice["better"]["forbidden_by"]) == ("constrained", "excluded")
 
 
+def test_what_its_operator_keeps_together_or_apart_is_planned_for_so(host):
+    mail_server(host, "mail-1", together="shop"), mail_server(host, "mail-2", together="shop", is_pinned=True)
+    assert advised(plan_of(host))["kvm-1/mail-1"]["better"]["forbidden_by"] == "together"
+    ObservedMachine.objects.update(together="", apart="database", is_pinned=False)
+    assert sorted(advice["why"] for advice in plan_of(host).content["machines"]) == ["constrained", "moves"]
+
+
+def test_what_a_pool_keeps_free_is_told_to_the_driver(host):
+    move = moved(mail_server(host))
+    host.observed_pools.filter(path="/srv/xfs").update(reserve_bytes=5 * 2**30)
+    assert execution.driver_move(PlacementMove.objects.get(pk=move.pk)).reserve_bytes == 5 * 2**30
+
+
 def test_confirmed_moves_wait_in_line_one_at_a_time(host):
     first, second = mail_server(host, "mail-1"), mail_server(host, "mail-2")
     plan = plan_of(host)
