@@ -49,7 +49,7 @@ def test_its_command_takes_the_axes_and_filters_of_a_ranking():
     parameters = schema["paths"]["/api/v1/rankings/{axis}/"]["get"]["parameters"]
     names = {parameter["name"] for parameter in parameters if parameter["in"] == "query"}
     (axis,) = (parameter for parameter in parameters if parameter["name"] == "axis")
-    assert names == {*FILTERS, "workload", "format"}
+    assert names == {*FILTERS, "workload", "rows", "format"}
     assert set(axis["schema"]["enum"]) == set(AXES)
 
 

@@ -49,6 +49,7 @@ CHANGING = {
         "createsuperuser",
         "create_token",
         "create_user",
+        "import_archive",
         "import_results",
         "import_table",
         "migrate",

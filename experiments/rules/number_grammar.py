@@ -63,7 +63,9 @@ _CELL = re.compile(
     rf"(?: ?(?:±|\+/-|\+-) ?(?P<deviation>{_NUMBER})(?P<deviation_prefix>[kKMGT]?)(?P<deviation_percent> ?%)?)?"
     r"(?P<space> ?)(?P<unit>\D.{0,20})?"
 )
-_RESTATED = re.compile(r"([^()]*\d[^()]*?) ?\(((?:~|≈|about |approx\. ?|ca\. ?|= ?)?\d[^()]*[A-Za-z][^()]*)\)")
+_RESTATED = re.compile(
+    r"([^()]{0,80}\d[^()]{0,80}?) ?\(((?:~|≈|about |approx\. ?|ca\. ?|= ?)?\d[^()]{0,40}[A-Za-z][^()]{0,40})\)"
+)
 
 
 def looks_numeric(cell: str) -> bool:

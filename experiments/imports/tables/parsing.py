@@ -149,9 +149,10 @@ def _plain_table(headings: Sequence[Row], rows: Sequence[Row], caption: str = ""
 # Two numbers in one cell
 
 _TWO_WORDS = re.compile(
-    r"(?P<before>[^/]*?)\b(?P<one>[A-Za-z]+) ?/ ?(?P<other>[A-Za-z]+)\b(?P<after>[^/]*(?:/s[^/]*)?)"
+    r"(?P<before>[^/]{0,80}?)\b(?P<one>[A-Za-z]{1,30}) ?/ ?(?P<other>[A-Za-z]{1,30})\b"
+    r"(?P<after>[^/]{0,80}(?:/s[^/]{0,20})?)"
 )
-_TWO_NUMBERS = re.compile(r"([^/]*\d[^/]*(?:/s(?:ec)?)?) ?/ ?(\d[^/]*(?:/s(?:ec)?)?)")
+_TWO_NUMBERS = re.compile(r"([^/]{0,30}\d[^/]{0,30}(?:/s(?:ec)?)?) ?/ ?(\d[^/]{0,30}(?:/s(?:ec)?)?)")
 
 
 def _split_pairs(plain_table: PlainTable) -> PlainTable:
