@@ -46,7 +46,7 @@ _TOKEN = re.compile(r"\{([^{}/]*)\}|\*\*|\*")
 
 @dataclass(frozen=True)
 class FilePattern:
-    """What paths of this form say. places : name in braces to its column of the template, IGNORED for none
+    """A pattern of paths, and the settings of files that fit it. places : name in braces to a column, or IGNORED
 
     reason : why such files are left out; "" for those that are taken
     """
@@ -74,7 +74,7 @@ class FilePattern:
 
 @dataclass(frozen=True)
 class Manifest:
-    """A manifest as it is written; study : without its sections where it describes none"""
+    """The patterns of a manifest in their order, and the case study that it describes; study None: it describes none"""
 
     everywhere: Texts
     patterns: tuple[FilePattern, ...]
@@ -110,8 +110,8 @@ def read_manifest(text: str) -> Manifest:
     if "case_study" not in given:
         check_keys("the file", given, ("everywhere", "case_study", "files", "leave_out"))
     study = {name: value for name, value in given.items() if name not in ("files", "leave_out")}
-    patterns = [_left_out(f"leave_out {number}", rule) for number, rule in enumerate(left_out, start=1)]
-    patterns += [_files(f"files {number}", rule) for number, rule in enumerate(files, start=1)]
+    patterns = [_pattern_left_out(f"leave_out {number}", rule) for number, rule in enumerate(left_out, start=1)]
+    patterns += [_pattern_taken(f"files {number}", rule) for number, rule in enumerate(files, start=1)]
     return Manifest(
         columns_of("everywhere", table_of(given, "everywhere"), ""),
         tuple(patterns),
@@ -119,7 +119,7 @@ def read_manifest(text: str) -> Manifest:
     )
 
 
-def _left_out(place: str, rule: Any) -> FilePattern:
+def _pattern_left_out(place: str, rule: Any) -> FilePattern:
     check_keys(place, rule, ("pattern", "reason"))
     if not isinstance(rule.get("reason"), str) or not rule["reason"].strip():
         raise condition_error(f"{place}.reason", rule.get("reason"), "why these files are not taken")
@@ -127,7 +127,7 @@ def _left_out(place: str, rule: Any) -> FilePattern:
     return FilePattern(rule["pattern"], expression, reason=rule["reason"].strip())
 
 
-def _files(place: str, rule: Any) -> FilePattern:
+def _pattern_taken(place: str, rule: Any) -> FilePattern:
     check_keys(place, rule, ("pattern", "everywhere", "columns", "words"))
     expression, names = _compiled(place, rule.get("pattern"))
     columns = {name: column_role(name, column) for name, column in table_of(rule, "columns").items()}

@@ -5,6 +5,8 @@ from typing import Any
 
 from experiments.models import ImportBatch
 
+MAX_KNOWN = 20  # files named that came in before
+
 
 def fault_sentence(fault: dict[str, Any]) -> str:
     """Return "run.csv, line 3, unit: found KB/s, expected is one of MiB/s, MB/s, ops/s, ms (and 4 more lines)"."""
@@ -60,8 +62,11 @@ def report_lines(batch: ImportBatch) -> Iterator[str]:
             yield f"    refused{_on_line(refusal['line'])}: {refusal['reason']}"
         for warning in file["warnings"]:
             yield f"    warning{_on_line(warning['line'])}: {warning['warning']}"
-    for known in report.get("known", []):
-        yield f"  {known['name']}: the same bytes came in with import {known['import']}"
+    known = report.get("known", [])
+    for file in known[:MAX_KNOWN]:
+        yield f"  {file['name']}: the same bytes came in with import {file['import']}"
+    if len(known) > MAX_KNOWN:
+        yield f"  {len(known) - MAX_KNOWN:,} further files came in before"
     for fault in report.get("faults", []):
         yield f"  error: {fault_sentence(fault)}"
     for unknown in report.get("unknown", []):

@@ -1,6 +1,7 @@
 """Options that several commands share, and look-ups of the rows that arguments name."""
 
 from argparse import ArgumentParser
+from functools import partial
 from pathlib import Path
 
 from django.contrib.auth.models import User
@@ -9,6 +10,7 @@ from django.core.management import CommandError
 from experiments.campaigns import hosts
 from experiments.campaigns.troubleshooting import with_diagnosis
 from experiments.models import Host
+from experiments.records.files import raw_files
 
 
 def add_authorized_key(parser: ArgumentParser) -> None:
@@ -38,6 +40,15 @@ def find_user(name: str | None) -> User | None:
     if user is None and name is not None:
         raise CommandError(f"There is no user {name!r}.")
     return user
+
+
+def take_file(path: Path, name: str = "") -> raw_files.Upload:
+    """Return a file of this machine as an upload. name : as it is to be called. Raises CommandError."""
+    try:
+        with path.open("rb") as file:
+            return raw_files.take(name or path.name, iter(partial(file.read, raw_files.CHUNK_BYTES), b""))
+    except OSError as error:
+        raise CommandError(f"{path}: {error.strerror}") from error
 
 
 def finish_host_job(host: Host) -> None:

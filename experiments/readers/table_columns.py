@@ -21,6 +21,7 @@ class Column:
 
 
 def fold_header(header: str) -> str:
+    """Return a header without case, spaces and separators, equal for all its spellings."""
     return re.sub(r"[\s_.\-]+", "", header.casefold())
 
 

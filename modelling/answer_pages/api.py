@@ -19,7 +19,6 @@ from rest_framework.reverse import reverse
 from kdb import __version__
 from kdb.api.bodies import Fields
 from kdb.api.errors import database_is_down
-from kdb.api.faults import FaultyRequest
 from kdb.api.formats import CsvRenderer, csv_text
 from kdb.api.public import PublicOrOwnView, PublicView
 from kdb.api.shapes import shape_of
@@ -30,7 +29,7 @@ from modelling.answer_store import releases, snapshots
 from modelling.answer_store.selectors import answer_in, waiting_row
 from modelling.answer_store.versions import AnswerVersion, answer_version, current_answers
 from modelling.answers import words
-from modelling.answers.content import Answer, MeasuredRatio, RankedEntry
+from modelling.answers.content import Answer
 from modelling.ask.selectors import BACKENDS, DISKS, Machine, fit
 from modelling.evidence import counts, names
 from modelling.evidence.axes import AXES
@@ -51,18 +50,13 @@ from modelling.own_lab.selectors import HERE, HERE_PARAMETER, answer_here, labor
 
 from . import serializers
 from .comparison import compare_here, comparison_version
-from .forms import MOST_WORKLOADS, ComparisonForm, MixApiForm, RankingForm, TableForm
+from .forms import CSV_ROWS, MOST_WORKLOADS, ComparisonForm, MixApiForm, RankingForm, TableForm
 from .layout.heat_map import heat_map
 from .mix import mix_version
 from .overview import overview
 from .table import table
 
-# What CSV may hold a row each, by its field in the answer: its entries, or the points of its chart.
-ROWS = "rows"
-CSV_COLUMNS = {
-    "entries": tuple(shape_of(RankedEntry)().fields),
-    "side_by_side": tuple(shape_of(MeasuredRatio)().fields),
-}
+CSV_COLUMNS = {name: tuple(shape_of(kind)().fields) for name, kind in CSV_ROWS.items()}
 _FIELDS = serializers.RankingSerializer().fields
 # Fields that depend on the request keep their places: after the revision, and `fit` after the grounds.
 _ANSWER, _REQUEST = ([field.name for field in fields(kind)] for kind in (Answer, serializers.Beside))
@@ -111,7 +105,7 @@ class RankingView(PublicOrOwnView):
                 description="What your images lie on, where it is no file system of the host; see `fit`.",
             ),
             OpenApiParameter(
-                ROWS,
+                "rows",
                 enum=list(CSV_COLUMNS),
                 description="What CSV has a row of: each entry, or each measured ratio, a point of the chart.",
             ),
@@ -130,11 +124,8 @@ class RankingView(PublicOrOwnView):
         What is said `here` has no tag: it changes with each run, and is for its members alone.
         """
         laboratory = laboratory_asked(request)
-        question, form = question_asked(request, axis, RankingForm, further=(*VERSION_PARAMETERS, HERE, ROWS))
-        csv_rows = request.query_params.get(ROWS) or "entries"
-        if csv_rows not in CSV_COLUMNS:
-            message = f"{csv_rows[:40]!r} is not in an answer; allowed are {', '.join(CSV_COLUMNS)}."
-            raise FaultyRequest([{"field": ROWS, "message": message, "allowed": list(CSV_COLUMNS)}])
+        question, form = question_asked(request, axis, RankingForm, further=(*VERSION_PARAMETERS, HERE))
+        csv_rows = form.cleaned_data["rows"] or "entries"
         machine = Machine.of(form.cleaned_data)
         file_format, (as_of, method) = request.accepted_renderer.format, version_asked(request)
         kept = answer_version(question, as_of, method, request.user)

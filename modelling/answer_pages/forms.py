@@ -14,6 +14,7 @@ from django.utils.choices import CallableChoiceIterator
 
 from kdb.disk_path import SETTINGS
 from kdb.web.widgets import Select
+from modelling.answers.content import MeasuredRatio, RankedEntry
 from modelling.answers.words import WEIGHT_DECIMALS
 from modelling.ask.selectors import (
     BACKENDS,
@@ -47,14 +48,23 @@ MOST_ENTRIES = 6  # entries of a comparison
 MOST_WORKLOADS = 20  # workloads of a table
 
 
+# Fields of an answer that CSV may have the items of, a row each: its entries, or the points of its chart.
+CSV_ROWS = {"entries": RankedEntry, "side_by_side": MeasuredRatio}
+
+
 class RankingForm(QuestionForm):
-    """A question to the API, with a machine to compare with its evidence."""
+    """A question to the API, with a machine to compare with its evidence, and what CSV has rows of."""
 
     field_order = (*QuestionForm.field_order, *MACHINE_FIELDS)
 
     def __init__(self, data: Any, *, axis: str) -> None:
         super().__init__(data, axis=axis)
         self.fields |= machine_fields()
+        self.fields["rows"] = forms.ChoiceField(
+            required=False,
+            choices=[(name, name) for name in CSV_ROWS],
+            error_messages={"invalid_choice": f"%(value)r is not in an answer; allowed are {', '.join(CSV_ROWS)}."},
+        )
 
 
 class WorkloadsField(forms.CharField):

@@ -2,7 +2,6 @@
 
 from argparse import ArgumentParser
 from dataclasses import replace
-from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -25,7 +24,7 @@ class Command(BaseCommand):
     help = (
         "Make a draft of a folder of result files, whose paths say what a manifest reads in them (docs/imports.md). "
         "All files come in, or none. Given again, only files that the draft does not have come in; of a published "
-        "case study a later state becomes a draft of its own, which supersedes it once that is published, too."
+        "case study a later state becomes a draft of its own."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -53,7 +52,7 @@ class Command(BaseCommand):
         if explained.unexplained:
             raise CommandError("Nothing was imported: give each file a pattern, or leave it out with a reason.")
         if not options["dry_run"]:
-            files = [raw_files.take(manifest.NAME, [text]), *map(_upload, paths, names)]
+            files = [raw_files.take(manifest.NAME, [text]), *map(arguments.take_file, paths, names)]
             self._import(files, stated, options["into"], user)
 
     def _import(
@@ -78,7 +77,11 @@ class Command(BaseCommand):
                 lifecycle.delete_draft(draft, user=user)
             elif is_new_batch:
                 pipeline.discard(batch, user=user)
-            raise CommandError("Nothing was imported.")
+            imports = sorted({file["import"] for file in batch.report["known"]})
+            hint = (
+                f" Files that came in with import {imports[-1]} keep the settings of its manifest." if imports else ""
+            )
+            raise CommandError(f"Nothing was imported.{hint}")
         self.stdout.write(f"draft {draft.slug}" if is_new_batch else f"nothing new for {draft.slug}")
 
 
@@ -107,15 +110,7 @@ def _later_state(study: Conditions, user: User | None) -> Conditions:
     rows = {row.slug: row for row in CaseStudy.objects.filter(slug__startswith=f"{slug}-")}
     names = (f"{slug}-{number}" for number in count(2))
     later = next(name for name in names if name not in rows or permissions.may_edit(user, rows[name]))
-    note = f"A later state of {slug}, which it supersedes once it is published."
+    note = f"A later state of {slug}: once it is published, {slug} is to be marked as superseded by it."
     return replace(
         study, case_study={**study.case_study, "slug": later, "notes": [*study.case_study.get("notes", []), note]}
     )
-
-
-def _upload(path: Path, name: str) -> raw_files.Upload:
-    try:
-        with path.open("rb") as file:
-            return raw_files.take(name, iter(partial(file.read, raw_files.CHUNK_BYTES), b""))
-    except OSError as error:
-        raise CommandError(f"{path}: {error.strerror}") from error

@@ -18,8 +18,6 @@ from experiments.models import CaseStudy, ImportBatch
 from experiments.readers.bundle import BundleError
 from experiments.records.files import raw_files
 
-_READ_BYTES = 2**20
-
 
 class Command(BaseCommand):
     help = (
@@ -61,7 +59,7 @@ class Command(BaseCommand):
             raise CommandError(f"{options['into']} is not a draft that {options['user'] or 'this command'} may edit.")
         answers = {"context": dict(map(_pair, options["set"])), "names": _names(options["name"])}
         try:
-            uploads = [self._upload(path) for path in options["files"]]
+            uploads = [arguments.take_file(path) for path in options["files"]]
             batch, is_new = pipeline.receive(
                 case_study,
                 uploads,
@@ -91,13 +89,6 @@ class Command(BaseCommand):
             except (BundleError, OSError) as error:
                 raise CommandError(f"{path}: {error}") from error
             self.stdout.write(f"{path}: {'draft' if is_new else 'nothing new for'} {draft.slug}")
-
-    def _upload(self, path: Path) -> raw_files.Upload:
-        try:
-            with path.open("rb") as file:
-                return raw_files.take(path.name, iter(lambda: file.read(_READ_BYTES), b""))
-        except OSError as error:
-            raise CommandError(f"{path}: {error.strerror}") from error
 
     def _print(self, batch: ImportBatch, is_new: bool, *, as_json: bool) -> None:
         if as_json:

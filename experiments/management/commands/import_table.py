@@ -123,7 +123,7 @@ def _pairs(paths: list[Path]) -> Iterator[tuple[Path, Path]]:
 
 
 def _summary_lines(draft: CaseStudy) -> Iterator[str]:
-    """Yield what came in, workload by workload, and what looks wrong."""
+    """Yield the report of the draft's import, and the number of measurements of each workload."""
     yield from words.report_lines(draft.imports.latest("pk"))
     rows = Measurement.objects.filter(configuration__case_study=draft).values_list("variant__workload__name")
     yield ", ".join(f"{name} {count}" for name, count in rows.annotate(count=Count("pk")).order_by("-count"))

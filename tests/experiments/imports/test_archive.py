@@ -138,6 +138,10 @@ def test_an_archive_comes_in_and_a_later_state_of_it_adds_what_is_new(archive, c
     import_archive(archive)
     assert "nothing new for fileserver-threads" in capsys.readouterr().out
 
+    (archive.parent / "manifest.toml").write_text(MANIFEST.replace('"none"', '"writeback"'))
+    with pytest.raises(CommandError, match=r"Files that came in with import \d+ keep the settings of its manifest"):
+        import_archive(archive)
+    (archive.parent / "manifest.toml").write_text(MANIFEST)
     lifecycle.publish([CaseStudy.objects.get(slug="fileserver-threads")], reason="Checked.")
     import_archive(archive)
     assert len(filed("fileserver-threads-2")) == 17

@@ -237,7 +237,7 @@ def test_a_question_needs_a_workload(client, published_evidence):
 
 def test_an_unknown_filter_is_refused_with_the_allowed_ones(client, published_evidence):
     refusals = errors(client.get(f"{MAIL_ON_KVM}&vms=1"))
-    others = ("disks", "images", "as_of", "method", "here", "rows", "format")
+    others = ("disks", "images", "rows", "as_of", "method", "here", "format")
     assert refusals["vms"]["allowed"] == [*QUESTION_FILTERS, *others]
 
 

@@ -202,7 +202,7 @@ SWEEP = PlainTable(["System", "1 thread", "8 threads"], [["KVM", "803", "1575"],
 
 
 def sweep(**fields: dict[str, str]) -> list[str]:
-    """Return what is wrong with the sweep, where these fields are said of its columns of numbers."""
+    """Return the errors of converting SWEEP. fields : more conditions of a column, by the first sign of its heading"""
     values = {"1 thread": {"workload": "varmail"}, "8 threads": {"workload": "varmail"}}
     values = {heading: {**said_of, **fields.get(heading[0], {})} for heading, said_of in values.items()}
     conditions = Conditions({}, columns={"System": "hypervisor"}, values=values, everywhere={"unit": "MiB/s"})

@@ -110,7 +110,7 @@ def test_machines_that_are_kept_apart_do_not_meet_and_those_kept_together_go_tog
         ({"excluded": ("fast",)}, ("slow", "constrained", "excluded")),
     ],
 )
-def test_what_holds_a_machine_holds_those_that_lie_together_with_it_and_not_the_space(fields, told):
+def test_a_constraint_on_one_machine_also_holds_the_machines_placed_together_with_it(fields, told):
     held = [machine("a", 20, together="shop"), machine("b", 40, together="shop", **fields)]
     assert decided(*held)[1] == [("slow", "constrained", "together"), told]
 
