@@ -97,13 +97,13 @@ def _fitted_once(fit: Callable[..., Fitted]) -> Callable[..., Fitted]:
     """Fit the same cells with the same scales once a process: what is fitted follows from them and changes nothing."""
     kept: dict[Any, Fitted] = {}
 
-    def fitted(known: Knowledge, choices: Collection[str], load: str = "") -> Fitted:
+    def fitted(known: Knowledge, choices: Collection[str], load: str = "", laboratory: str = "") -> Fitted:
         cells = hash(pd.util.hash_pandas_object(known.cells).to_numpy().tobytes())
-        key = cells, frozenset(choices), load, known.scales.variances.tobytes()
+        key = cells, frozenset(choices), load, laboratory, known.scales.variances.tobytes()
         if key not in kept:
             if len(kept) > 30:
                 kept.pop(next(iter(kept)))
-            kept[key] = fit(known, choices, load)
+            kept[key] = fit(known, choices, load, laboratory)
         return kept[key]
 
     return fitted

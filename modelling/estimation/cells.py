@@ -16,7 +16,14 @@ from kdb.host_storage import host_storage_parts
 from kdb.pairs import pair_key
 from kdb.units import METRICS, SPEEDS, THROUGHPUT
 from modelling.evidence.axes import Axis, entry_key, entry_parts
-from modelling.evidence.fairplay import ONE_QUANTITY, convert_to_metric, deduplicate_work, varies
+from modelling.evidence.fairplay import (
+    ONE_QUANTITY,
+    convert_to_metric,
+    deduplicate_work,
+    first_indices,
+    number_rows,
+    varies,
+)
 
 from .arms import Spread, comparable_arms
 from .hierarchy import CHOICES
@@ -53,22 +60,31 @@ def measurement_cells(arms: pd.DataFrame, spread: Spread, metrics: Iterable[str]
     if rows.empty:
         return pd.DataFrame(columns=COLUMNS)
     rows = _unify_quantity(rows.sort_values("workload", kind="stable"))
-    made_of = pd.DataFrame(map(choices, rows[_STATED].to_dict("records")), index=rows.index, columns=list(CHOICES))
-    named = rows.assign(choices=[repr(made) for made in made_of.itertuples(index=False, name=None)])
-    compared = comparable_arms(named, _CHOICES, spread)
+    combination = number_rows(rows, _STATED)  # few differ, however many arms there are
+    distinct = rows[_STATED].iloc[first_indices(combination)].to_dict("records")
+    made_of = pd.DataFrame(map(choices, distinct), columns=list(CHOICES))
+    names = np.array([repr(made) for made in made_of.itertuples(index=False, name=None)], dtype=object)
+    compared = comparable_arms(rows.assign(choices=names[combination], combination=combination), _CHOICES, spread)
     workloads = compared["workload"].astype(str)
     signs = compared["metric"].map(lambda metric: METRICS[metric].direction).to_numpy(dtype=float)
-    stated = made_of.loc[compared.index].assign(
-        load=[load_class(*load) for load in zip(workloads, compared["operation"].astype(str), strict=True)],
-        storage=compared["storage"].astype(str),
-        workload=workloads,
-        laboratory=compared["laboratory"].astype(str),
-        group=compared["research_group"].astype(str),
-        case_study=compared["case_study"].astype(str),
-        configuration=compared["configuration_id"].to_numpy(),
-        level=compared["fair_play_group"].to_numpy(),
-        outcome=signs * compared["mean_log"].to_numpy(),
-        variance=compared["arm_variance"] + IMPLAUSIBLE**2 * compared["is_implausible"].to_numpy(dtype=float),
+    loads = number_rows(compared, ["workload", "operation"])
+    first = compared[["workload", "operation"]].iloc[first_indices(loads)].astype(str)
+    classes = np.array([load_class(*load) for load in first.itertuples(index=False, name=None)], dtype=object)
+    stated = (
+        made_of.iloc[compared["combination"]]
+        .set_axis(compared.index)
+        .assign(
+            load=classes[loads],
+            storage=compared["storage"].astype(str),
+            workload=workloads,
+            laboratory=compared["laboratory"].astype(str),
+            group=compared["research_group"].astype(str),
+            case_study=compared["case_study"].astype(str),
+            configuration=compared["configuration_id"].to_numpy(),
+            level=compared["fair_play_group"].to_numpy(),
+            outcome=signs * compared["mean_log"].to_numpy(),
+            variance=compared["arm_variance"] + IMPLAUSIBLE**2 * compared["is_implausible"].to_numpy(dtype=float),
+        )
     )
     return stated[list(COLUMNS)].reset_index(drop=True)
 

@@ -30,11 +30,14 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+from scipy.linalg import inv
 from scipy.special import gammainccinv
 
 from kdb.disk_path import SETTINGS
+from modelling.evidence.fairplay import first_indices, number_rows
 
 from .bayes import Posterior
+from .group_blocks import MANY, SHARED, Block, Cells, split_groups, stack_groups, take
 from .network import check_finite
 
 # Kind of choice to the scale of the half-normal prior on the standard deviation of its effects, ln ratio: wide where
@@ -95,7 +98,6 @@ SIZES = 2.0  # degrees of freedom of the sizes of effects: most are small, a few
 # Two multipliers for the choices of a question, estimated from its cells: of their effects, and of deviations between
 # groups under its load. Standard deviations of the priors on their logarithms.
 EFFECTS, DEVIATIONS = 0.7, 0.7
-SHARED = 0.6  # share of a research group's deviation that all its laboratories have in common
 PUBLISHED = Path(__file__).with_name("scales.json")
 _LEVEL = 100.0  # variance of levels: flat
 _LEAST = 1e-12  # smallest variance of an effect, so that the prior is invertible
@@ -192,21 +194,6 @@ class Effect(NamedTuple):
         return EXPECTED.get(self.name, 0.0)
 
 
-class _Block(NamedTuple):
-    """The parts of the covariance of a research group's n outcomes, (n, n) unless another shape is given."""
-
-    places: np.ndarray  # (n,) of its cells
-    kinds: np.ndarray  # (c,) of the choices that vary in it
-    alike: np.ndarray  # (c, n, n), whether two cells have the same value of the choice
-    own: np.ndarray  # share of the group's deviation that two cells have in common
-    workload: np.ndarray  # whether two cells are of the same workload in one laboratory
-    level: np.ndarray  # whether of the same level
-    share: np.ndarray  # (n,) 1 / number of levels that each cell is the mean of
-    configuration: np.ndarray  # whether of the same configuration
-    alone: np.ndarray  # (n, a) incidence of the effects that only this group measured
-    effects: np.ndarray  # (a,) numbers of these effects
-
-
 class Slopes(NamedTuple):
     """Derivatives of the S ln likelihoods by the logarithms of variances, factors and sizes: each (S, ...)."""
 
@@ -223,9 +210,12 @@ class Hierarchy:
         outcome float, ln speed; variance float > 0, of the outcome; optionally levels int, how many it is the mean of
     choices : use only levels in which one of these varies, as others hold no information on them; None: KINDS
     load : of the question; "": any
+    laboratory : whose workloads are told apart where its group is averaged (group_blocks)
     """
 
-    def __init__(self, cells: pd.DataFrame, choices: Collection[str] | None = None, load: str = "") -> None:
+    def __init__(
+        self, cells: pd.DataFrame, choices: Collection[str] | None = None, load: str = "", laboratory: str = ""
+    ) -> None:
         level = pd.factorize(cells["level"])[0]
         asked = set(KINDS if choices is None else choices)
         varied = {
@@ -243,73 +233,75 @@ class Hierarchy:
         self.is_asked = np.ones(len(cells), dtype=bool) if not load else (self.cells["load"] == load).to_numpy()
         self.varied = varied
         self.effects: dict[Effect, int]
-        incidence = self._incidence()
+        rows, effects = self._incidence()
         self.kind_of = np.array([_kind(effect.value) for effect in self.effects], dtype=int)
         names = ("", *CONTEXTS)
         self.context_of = np.array([names.index(effect.context) for effect in self.effects], dtype=int)
         self.has_size = np.array([effect.has_size for effect in self.effects], dtype=bool)
         expected = np.array([effect.expected for effect in self.effects])
-        groups = _one_hot(pd.factorize(self.cells["group"])[0], self.cells["group"].nunique())
-        is_shared = ((groups.T @ incidence) > 0).sum(axis=0) > 1
-        self.shared = np.flatnonzero(is_shared)
-        self.incidence = incidence[:, is_shared]
-        outcome = self.cells["outcome"] - incidence @ expected
+        outcome = self.cells["outcome"] - np.bincount(rows, expected[effects], len(cells))
         self.outcome = (outcome - outcome.groupby(level).transform("mean")).to_numpy(dtype=float)
-        self.variance = self.cells["variance"].to_numpy(dtype=float)
-        self.share = 1 / self.cells["levels"].to_numpy() if "levels" in self.cells else np.ones(len(cells))
-        self.blocks = dict(self._blocks(level, incidence, is_shared))
-
-    def _incidence(self) -> np.ndarray:
-        """Number the effects by name; return (n, effects) 0 or 1: which effects each cell has."""
-        of_rows: list[tuple[int, Effect]] = []
-        for choice, values in self.varied.items():
-            where = [(name, self.cells[column].tolist()) for name, column in contexts_of(choice).items()]
-            for row in np.flatnonzero(values != "").tolist():
-                value = f"{choice}={values[row]}"
-                of_rows.append((row, Effect(value)))
-                of_rows += [(row, Effect(value, name, at[row])) for name, at in where if at[row]]
-        self.effects = {effect: number for number, effect in enumerate(sorted({effect for _, effect in of_rows}))}
-        incidence = np.zeros((len(self.cells), len(self.effects)))
-        if of_rows:
-            rows, columns = zip(*((row, self.effects[effect]) for row, effect in of_rows), strict=True)
-            incidence[rows, columns] = 1.0
-        return incidence
-
-    def _blocks(self, level: np.ndarray, incidence: np.ndarray, is_shared: np.ndarray) -> Iterator[tuple[str, _Block]]:
-        cells = self.cells
-        laboratory, workload, configuration = (
-            cells.groupby(names, sort=False).ngroup().to_numpy()
-            for names in (
-                ["laboratory"],
-                ["laboratory", "workload"],
-                ["laboratory", "workload", "configuration"],
-            )
-        )
-        codes = {
-            choice: pd.factorize(np.where(values == "", None, values))[0] for choice, values in self.varied.items()
-        }
+        self.kinds = np.array([_KIND.get(choice, _KIND["setting"]) for choice in varied], dtype=int)
         # Sorted by a checksum of their numbers: random draws depend on a group's place, and must not on its name.
-        checksum = (self.outcome + self.variance) * (incidence @ np.arange(1, incidence.shape[1] + 1))
-        order = pd.Series(checksum).groupby(cells["group"]).sum().round(9).sort_values(kind="stable").index
-        places_of = cells.groupby("group").indices
-        for group, places in ((group, places_of[group]) for group in order):
-            present = [choice for choice, code in codes.items() if (code[places] >= 0).any()]
-            alone = np.flatnonzero(incidence[places].any(axis=0) & ~is_shared)
-            yield (
-                str(group),
-                _Block(
-                    places,
-                    np.array([_KIND.get(choice, _KIND["setting"]) for choice in present], dtype=int),
-                    np.array([_alike(codes[choice][places]) for choice in present]).reshape(-1, *[len(places)] * 2),
-                    SHARED + (1 - SHARED) * _alike(laboratory[places]),
-                    _alike(workload[places]),
-                    _alike(level[places]),
-                    self.share[places],
-                    _alike(configuration[places]),
-                    incidence[np.ix_(places, alone)],
-                    alone,
-                ),
-            )
+        checksum = (self.outcome + self.cells["variance"].to_numpy()) * np.bincount(rows, effects + 1.0, len(cells))
+        of_group = pd.Series(checksum).groupby(self.cells["group"]).sum().round(9).sort_values(kind="stable")
+        self.groups = [str(group) for group in of_group.index]
+        number = pd.Series(range(len(of_group)), index=of_group.index)[self.cells["group"]].to_numpy(dtype=int)
+        parts = self._codes(level, number, rows, effects)
+        by_themselves = asked.difference(*_FOLLOWS.values())
+        asked_for = [*(choice for choice in CHOICES if choice in by_themselves), *CONTEXTS.values()]
+        own = self.cells["workload"].where(self.cells["laboratory"] == laboratory, "")
+        groups = split_groups(parts, number_rows(self.cells.assign(own=own), [*asked_for, "own"]))
+        measured = [(effect, group.number) for group in groups for effect in group.effects.tolist()]
+        times = np.bincount(np.array([effect for effect, _ in measured], dtype=int), minlength=len(self.effects))
+        self.shared = np.flatnonzero(times > 1)
+        self.owner = {effect: group for effect, group in measured if times[effect] == 1}
+        self.blocks = list(stack_groups(groups, parts, times > 1))
+
+    def _incidence(self) -> tuple[np.ndarray, np.ndarray]:
+        """Number the effects by name; return the rows of cells, and the number of an effect that each of them has."""
+        kind = number_rows(
+            pd.DataFrame({**self.varied, **self.cells[[*CONTEXTS.values()]]}), [*self.varied, *CONTEXTS.values()]
+        )
+        first = first_indices(kind)
+        of_kinds: list[list[Effect]] = [[] for _ in first]
+        for choice, values in self.varied.items():
+            where = [(name, self.cells[column].to_numpy()[first]) for name, column in contexts_of(choice).items()]
+            for row, value in enumerate(values[first].tolist()):
+                if value:
+                    of_kinds[row].append(Effect(f"{choice}={value}"))
+                    of_kinds[row] += [Effect(f"{choice}={value}", name, at[row]) for name, at in where if at[row]]
+        self.effects = {effect: number for number, effect in enumerate(sorted({e for own in of_kinds for e in own}))}
+        numbers = [np.array([self.effects[effect] for effect in own], dtype=int) for own in of_kinds]
+        counts = np.array([len(own) for own in numbers], dtype=int)
+        of_cells = [np.array([], dtype=int), *(numbers[own] for own in kind.tolist())]
+        return np.repeat(np.arange(len(kind)), counts[kind]), np.concatenate(of_cells)
+
+    def _codes(self, level: np.ndarray, number: np.ndarray, rows: np.ndarray, effects: np.ndarray) -> Cells:
+        """Return what the covariance of the cells depends on. number : (n,) of each cell's group"""
+        laboratory, workload, configuration = (
+            number_rows(self.cells, names)
+            for names in (["laboratory"], ["laboratory", "workload"], ["laboratory", "workload", "configuration"])
+        )
+        values = [np.where(own == "", None, own) for own in self.varied.values()]
+        return Cells(
+            number,
+            laboratory,
+            workload,
+            level,
+            configuration,
+            np.array([pd.factorize(own)[0] for own in values]).reshape(len(values), len(number)),
+            self.outcome,
+            self.cells["variance"].to_numpy(dtype=float),
+            1 / self.cells["levels"].to_numpy() if "levels" in self.cells else np.ones(len(number)),
+            self.is_asked,
+            rows,
+            effects,
+        )
+
+    def block_of(self, group: str) -> Block:
+        """Return the block of one group alone."""
+        return next(take(self.blocks, [self.groups.index(group)]))
 
     def prior(self, variances: np.ndarray, sizes: np.ndarray) -> np.ndarray:
         """Return (S, effects) variances of the effects. sizes : (S, effects)"""
@@ -319,27 +311,27 @@ class Hierarchy:
 
     def block_covariance(
         self,
-        block: _Block,
+        block: Block,
         variances: np.ndarray,
         factors: np.ndarray,
         prior: np.ndarray,
         deviation: np.ndarray | float = 1.0,
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the covariance of a block's cells given S draws, and its part that the factor scales: (S, n, n).
+        """Return the covariance of a block's cells given S draws, and its part that factors scale: (S, B, n, n).
 
-        factors : (S,) of its group; prior : (S, effects) variances; deviation : as in Scales
+        factors : (S, B) of its groups; prior : (S, effects) variances; deviation : as in Scales
         """
-        own = np.tensordot(variances[:, _KINDS + block.kinds], block.alike, 1)
-        by_workload = np.tensordot(variances[:, 2 * _KINDS + block.kinds], block.alike, 1)
-        level, configuration, cell = (variances[:, -3 + part, None, None] for part in range(3))
-        inside = own * block.own + by_workload * (block.workload + level * block.level * block.share)
+        level, configuration, cell = (variances[:, -3 + part, None, None, None] for part in range(3))
+        of_workload = variances[:, 2 * _KINDS + self.kinds]
+        inside = np.tensordot(of_workload, block.choice_level, 1) * level + np.tensordot(of_workload, block.workload, 1)
+        inside += np.tensordot(variances[:, _KINDS + self.kinds], block.own, 1)
         inside += configuration * block.configuration
-        _diagonal(inside)[...] += cell[..., 0] * block.share
-        times = np.where(self.is_asked[block.places], np.sqrt(np.reshape(deviation, (-1, 1))), 1.0)
-        inside *= times[:, :, None] * times[:, None, :]
-        covariance = factors[:, None, None] * inside + _LEVEL * block.level * block.share
-        covariance += (block.alone * prior[:, None, block.effects]) @ block.alone.T
-        _diagonal(covariance)[...] += self.variance[block.places]
+        _diagonal(inside)[...] += cell[..., 0] * block.cell
+        times = np.where(block.is_asked, np.sqrt(np.reshape(deviation, (-1, 1, 1))), 1.0)
+        inside *= times[..., None] * times[..., None, :]
+        covariance = factors[..., None, None] * inside + _LEVEL * block.level
+        covariance += (block.alone * prior[:, block.effects][:, :, None]) @ block.alone.swapaxes(1, 2)
+        _diagonal(covariance)[...] += block.variance
         return covariance, inside
 
     def likelihood(self, variances: np.ndarray, factors: np.ndarray, sizes: np.ndarray) -> tuple[np.ndarray, Slopes]:
@@ -347,10 +339,9 @@ class Hierarchy:
         prior = self.prior(variances, sizes)
         sums = NormalEquations(prior[:, self.shared])
         given = []
-        for number, block in enumerate(self.blocks.values()):
-            covariance, inside = self.block_covariance(block, variances, factors[:, number], prior)
-            given.append((np.linalg.inv(covariance), inside))
-            sums.add(self.incidence[block.places], self.outcome[block.places], covariance, given[-1][0])
+        for block in self.blocks:
+            covariance, inside = self.block_covariance(block, variances, factors[:, block.numbers], prior)
+            given.append((sums.add(block, covariance), inside))
         mean, covariance = sums.solve()
         return sums.log_likelihood(mean), self._slopes(variances, factors, prior, given, mean, covariance)
 
@@ -358,15 +349,14 @@ class Hierarchy:
         """Return (S,) ln likelihoods of groups in the draws, and of all groups, others with the median factor."""
         prior = self.prior(scales.variances, scales.sizes_of([effect.name for effect in self.effects]))
         sums, usual = NormalEquations(prior[:, self.shared]), inverse_gamma_quantiles(np.array(0.5), scales.freedom)
+        factors = _columns([scales.factors.get(group, usual) for group in self.groups], len(prior))
         values = [np.zeros(len(prior))]
         for is_known in (True, False):
-            groups = [group for group in self.blocks if (group in scales.factors) == is_known]
-            for group in groups:
-                block, factors = self.blocks[group], scales.factors.get(group, usual)
-                covariance, _ = self.block_covariance(block, scales.variances, factors, prior, scales.deviation)
-                incidence, outcome = self.incidence[block.places], self.outcome[block.places]
-                sums.add(incidence, outcome, covariance, np.linalg.inv(covariance))
-            values.append(sums.log_likelihood(sums.solve()[0]) if groups else values[-1])
+            numbers = [number for number, group in enumerate(self.groups) if (group in scales.factors) == is_known]
+            for block in take(self.blocks, numbers):
+                own = factors[:, block.numbers]
+                sums.add(block, self.block_covariance(block, scales.variances, own, prior, scales.deviation)[0])
+            values.append(sums.log_likelihood(sums.solve()[0]) if numbers else values[-1])
         return values[1], values[2]
 
     def _slopes(
@@ -378,31 +368,30 @@ class Hierarchy:
         mean: np.ndarray,
         covariance: np.ndarray,
     ) -> Slopes:
-        of_effects = np.empty_like(prior)
+        of_effects = np.zeros_like(prior)
         of_effects[:, self.shared] = ((mean**2 + _diagonal(covariance)) / prior[:, self.shared] - 1) / 2
         by = np.zeros_like(variances)
         by_factor = np.empty_like(factors)
         level, configuration, cell = variances[:, -3:].T
-        for number, (block, (inverse, inside)) in enumerate(zip(self.blocks.values(), given, strict=True)):
-            touched = np.flatnonzero(self.incidence[block.places].any(axis=0))
-            weighed = inverse @ self.incidence[np.ix_(block.places, touched)]
-            rest = inverse @ self.outcome[block.places] - np.einsum("sig,sg->si", weighed, mean[:, touched])
-            known = weighed @ covariance[:, touched[:, None], touched] @ weighed.swapaxes(1, 2)
-            slope = rest[:, :, None] * rest[:, None, :] - inverse + known
-            of_alone = np.einsum("sij,ia,ja->sa", slope, block.alone, block.alone, optimize=True)
-            of_effects[:, block.effects] = of_alone * prior[:, block.effects] / 2
-            slope *= factors[:, number, None, None] / 2
-            by_factor[:, number] = (slope * inside).sum(axis=(1, 2))
+        for block, (inverse, inside) in zip(self.blocks, given, strict=True):
+            weighed = inverse @ block.shared
+            rest = inverse @ block.outcome[..., None] - weighed @ mean[:, block.touched][..., None]
+            slope = rest * rest.swapaxes(2, 3) - inverse
+            slope += weighed @ _between(covariance, block.touched) @ weighed.swapaxes(2, 3)
+            of_alone = np.einsum("sbij,bia,bja->sba", slope, block.alone, block.alone, optimize=True)
+            np.add.at(of_effects.T, block.effects, np.moveaxis(of_alone * prior[:, block.effects] / 2, 0, -1))
+            slope *= factors[:, block.numbers, None, None] / 2
+            by_factor[:, block.numbers] = (slope * inside).sum(axis=(2, 3))
             own, workload, levels = (
-                np.tensordot(slope * part, block.alike, ([1, 2], [1, 2]))
-                for part in (block.own, block.workload, block.level)
+                np.tensordot(slope, part, ([1, 2, 3], [1, 2, 3]))
+                for part in (block.own, block.workload, block.choice_level)
             )
-            of_workload = variances[:, 2 * _KINDS + block.kinds]
-            np.add.at(by.T, _KINDS + block.kinds, (own * variances[:, _KINDS + block.kinds]).T)
-            np.add.at(by.T, 2 * _KINDS + block.kinds, ((workload + level[:, None] * levels) * of_workload).T)
+            of_workload = variances[:, 2 * _KINDS + self.kinds]
+            np.add.at(by.T, _KINDS + self.kinds, (own * variances[:, _KINDS + self.kinds]).T)
+            np.add.at(by.T, 2 * _KINDS + self.kinds, ((workload + level[:, None] * levels) * of_workload).T)
             by[:, -3] += (levels * of_workload).sum(axis=1) * level
-            by[:, -2] += (slope * block.configuration).sum(axis=(1, 2)) * configuration
-            by[:, -1] += _diagonal(slope).sum(axis=1) * cell
+            by[:, -2] += (slope * block.configuration).sum(axis=(1, 2, 3)) * configuration
+            by[:, -1] += (_diagonal(slope) * block.cell).sum(axis=(1, 2)) * cell
         by[:, :_KINDS] += of_effects @ _one_hot(self.kind_of, _KINDS)
         by[:, 3 * _KINDS : -3] = of_effects @ _one_hot(self.context_of, len(CONTEXTS) + 1)[:, 1:]
         return Slopes(by, by_factor, of_effects * self.has_size)
@@ -415,7 +404,7 @@ class Hierarchy:
         10.1093/biomet/89.3.539). Then Gibbs sweeps draw sizes and factors given effects, and effects given these.
         """
         fitted = self._fit_draws(self._spread_multipliers(scales))
-        if any(group not in scales.factors for group in self.blocks):
+        if any(group not in scales.factors for group in self.groups):
             for sweep in range(_SWEEPS):
                 fitted = self._fit_draws(self._resample(fitted, np.random.default_rng(sweep)))
         return fitted
@@ -423,23 +412,42 @@ class Hierarchy:
     def _fit_draws(self, scales: Scales) -> "Fitted":
         sizes = scales.sizes_of([effect.name for effect in self.effects])
         prior, logs = self.prior(scales.variances, sizes), np.log(scales.weights)
-        sums, given = NormalEquations(prior[:, self.shared]), {}
-        factors = {group: scales.factors[group] for group in self.blocks if group in scales.factors}
-        for group in (*factors, *(group for group in self.blocks if group not in factors)):
-            block = self.blocks[group]
-            if group not in factors:
-                candidates = inverse_gamma_quantiles(
-                    (np.arange(_CANDIDATES) + 0.5) / _CANDIDATES, scales.freedom[:, None]
+        sums, inverses = NormalEquations(prior[:, self.shared]), dict[str, np.ndarray]()
+        factors = _columns([scales.factors.get(group, np.ones(len(prior))) for group in self.groups], len(prior))
+        for numbers, is_known in self._portions(scales.factors):
+            blocks, estimate = list(take(self.blocks, numbers)), None if is_known else sums.solve()
+            for block in blocks:
+                if estimate:
+                    candidates = inverse_gamma_quantiles(
+                        (np.arange(_CANDIDATES) + 0.5) / _CANDIDATES, scales.freedom[:, None, None]
+                    )
+                    factors[:, block.numbers], foretold = self._draw_factors(
+                        block, scales, prior, *estimate, candidates
+                    )
+                    logs = logs + foretold.sum(axis=1)
+                covariance, _ = self.block_covariance(
+                    block, scales.variances, factors[:, block.numbers], prior, scales.deviation
                 )
-                factors[group], foretold = self._draw_factor(
-                    group, scales, prior, *sums.solve(), candidates, len(factors)
-                )
-                logs = logs + foretold
-            covariance, _ = self.block_covariance(block, scales.variances, factors[group], prior, scales.deviation)
-            given[group] = np.linalg.inv(covariance)
-            sums.add(self.incidence[block.places], self.outcome[block.places], covariance, given[group])
+                inverse = sums.add(block, covariance)
+                if block.alone.any():  # others are needed only where one of their laboratories is asked for
+                    inverses |= {self.groups[own]: inverse[:, place] for place, own in enumerate(block.numbers)}
         check_finite(logs)
-        return Fitted(self, scales, prior, factors, given, normalised_weights(logs), *sums.solve())
+        of_groups = dict(zip(self.groups, factors.T, strict=True))
+        return Fitted(self, scales, prior, of_groups, inverses, normalised_weights(logs), *sums.solve())
+
+    def _portions(self, factors: Collection[str]) -> Iterator[tuple[list[int], bool]]:
+        """Yield numbers of groups, and whether their factors are known: these first, then growing portions of others.
+
+        The factors of a portion are drawn given the groups before it; the first ones one by one.
+        """
+        known = [number for number, group in enumerate(self.groups) if group in factors]
+        others = [number for number, group in enumerate(self.groups) if group not in factors]
+        yield known, True
+        done = len(known)
+        while others:
+            size = max(1, done // 2)
+            yield others[:size], False
+            others, done = others[size:], done + size
 
     def _resample(self, fitted: "Fitted", random: np.random.Generator) -> Scales:
         """Resample the draws by their weights, and draw new sizes and factors given random effects."""
@@ -456,16 +464,15 @@ class Hierarchy:
         names = [effect.name for effect in self.effects]
         sizes = {names[number]: squares[:, place] for place, number in enumerate(self.shared.tolist())}
         prior = self.prior(resampled.variances, replace(resampled, sizes={**resampled.sizes, **sizes}).sizes_of(names))
-        nothing = np.zeros((size, *(len(self.shared),) * 2))
-        factors = {}
-        for group, own in fitted.factors.items():  # candidates: the present factor, and others from their distribution
-            if len(self.blocks[group].places) > _LARGE:
-                factors[group] = own[draws]
-                continue
-            others = inverse_gamma_quantiles(random.uniform(size=(size, _OTHERS)), resampled.freedom[:, None])
-            candidates = np.column_stack([own[draws], others])
-            factors[group], _ = self._draw_factor(group, resampled, prior, effects, nothing, candidates, len(factors))
-        return replace(resampled, factors=factors, sizes={**resampled.sizes, **sizes})
+        factors = _columns([fitted.factors[group][draws] for group in self.groups], size)
+        uniform = random.uniform(size=(size, len(self.groups), _OTHERS))
+        for block in self.blocks:
+            if block.outcome.shape[1] <= _LARGE:  # candidates: the present factor, and others from their distribution
+                others = inverse_gamma_quantiles(uniform[:, block.numbers], resampled.freedom[:, None, None])
+                candidates = np.concatenate([factors[:, block.numbers, None], others], axis=2)
+                factors[:, block.numbers], _ = self._draw_factors(block, resampled, prior, effects, None, candidates)
+        of_groups = dict(zip(self.groups, factors.T, strict=True))
+        return replace(resampled, factors=of_groups, sizes={**resampled.sizes, **sizes})
 
     def _spread_multipliers(self, scales: Scales) -> Scales:
         """Return draws with multipliers from a grid, sampled by their likelihood under the mean draw and reweighted.
@@ -497,69 +504,83 @@ class Hierarchy:
     @property
     def points(self) -> int:
         """Return the number of draws with multipliers: more where each costs less."""
-        work = sum(len(block.places) ** 3 for block in self.blocks.values()) + len(self.shared) ** 3
+        work = sum(block.outcome.size * block.outcome.shape[1] ** 2 for block in self.blocks) + len(self.shared) ** 3
         return int(np.clip(_WORK / (work + 1), _POINTS, _MOST_POINTS))
 
-    def _draw_factor(
+    def _draw_factors(
         self,
-        group: str,
+        block: Block,
         scales: Scales,
         prior: np.ndarray,
         mean: np.ndarray,
-        covariance: np.ndarray,
+        covariance: np.ndarray | None,
         candidates: np.ndarray,
-        seed: int,
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Sample (S,) factors of a group from (S, c) candidates by likelihood; return also (S,) ln mean likelihoods.
+        """Sample (S, B) factors of groups from candidates by likelihood; return also (S, B) ln mean likelihoods.
 
-        mean, covariance : of the shared effects
+        mean, covariance : of the shared effects, None: they are known; candidates : (S, 1 or B, c)
         """
-        block, draws = self.blocks[group], len(scales.weights)
-        incidence = self.incidence[block.places]
-        rest, inside = self.block_covariance(block, scales.variances, np.zeros(draws), prior, scales.deviation)
-        root = np.linalg.inv(np.linalg.cholesky(rest + incidence @ covariance @ incidence.T))
+        draws = len(scales.weights)
+        nothing = np.zeros((draws, len(block.numbers)))
+        rest, inside = self.block_covariance(block, scales.variances, nothing, prior, scales.deviation)
+        if covariance is not None:
+            rest += block.shared @ _between(covariance, block.touched) @ block.shared.swapaxes(1, 2)
+        root = np.linalg.inv(np.linalg.cholesky(rest))
         # In the eigenbasis the covariance is 1 + factor * own for every candidate: one decomposition a draw.
-        own, axes = np.linalg.eigh(root @ inside @ root.swapaxes(1, 2))
-        left = np.einsum("sij,sjk,sk->si", axes.swapaxes(1, 2), root, self.outcome[block.places] - mean @ incidence.T)
-        spread = 1 + candidates[:, :, None] * np.maximum(own, 0.0)[:, None]
-        logs = -(left[:, None] ** 2 / spread + np.log(spread)).sum(axis=2) / 2
-        top = logs.max(axis=1, keepdims=True)
+        own, axes = np.linalg.eigh(root @ inside @ root.swapaxes(2, 3))
+        residual = block.outcome[..., None] - block.shared @ mean[:, block.touched][..., None]
+        left = (axes.swapaxes(2, 3) @ (root @ residual)).swapaxes(2, 3)
+        spread = 1 + candidates[..., None] * np.maximum(own, 0.0)[:, :, None]
+        logs = -(left**2 / spread + np.log(spread)).sum(axis=3) / 2
+        top = logs.max(axis=2, keepdims=True)
         likely = np.exp(logs - top)
-        places = np.random.default_rng(seed).permutation(draws) + 0.5
-        ahead = np.cumsum(likely, axis=1) / likely.sum(axis=1, keepdims=True)
-        chosen = np.minimum((ahead < places[:, None] / draws).sum(axis=1), candidates.shape[1] - 1)
-        scale = np.log(_diagonal(root)).sum(axis=1)
-        return candidates[np.arange(draws), chosen], scale + top[:, 0] + np.log(likely.mean(axis=1))
+        orders = [np.random.default_rng(number).permutation(draws) for number in block.numbers.tolist()]
+        ahead = np.cumsum(likely, axis=2) / likely.sum(axis=2, keepdims=True)
+        chosen = (ahead < (np.column_stack(orders) + 0.5)[..., None] / draws).sum(axis=2, keepdims=True)
+        chosen = np.minimum(chosen, candidates.shape[2] - 1)
+        drawn = np.take_along_axis(np.broadcast_to(candidates, likely.shape), chosen, axis=2)[..., 0]
+        return drawn, np.log(_diagonal(root)).sum(axis=2) + top[..., 0] + np.log(likely.mean(axis=2))
 
 
 class NormalEquations:
-    """Precision (S, G, G) and right-hand side (S, G) of G shared effects, and the ln likelihood, summed over groups.
+    """Precision (G, G, S) and right-hand side (S, G) of G shared effects, and the ln likelihood, summed over groups.
 
     prior : (S, G) variances of the effects
     """
 
     def __init__(self, prior: np.ndarray) -> None:
-        self.precision = np.zeros((*prior.shape, prior.shape[1]))
-        _diagonal(self.precision)[...] = 1.0 / prior
+        self.precision = np.zeros((prior.shape[1], *prior.T.shape))  # draws last: sums are added up many times
+        self.precision[np.diag_indices(prior.shape[1])] = 1.0 / prior.T
         self.right, self.logs = np.zeros_like(prior), -np.log(prior).sum(axis=1) / 2
 
-    def add(self, incidence: np.ndarray, outcome: np.ndarray, covariance: np.ndarray, inverse: np.ndarray) -> None:
-        """Add a group. incidence : (n, G); outcome : (n,); covariance, inverse : (S, n, n)"""
-        touched = np.flatnonzero(incidence.any(axis=0))
-        few = incidence[:, touched]
-        weighed = inverse @ few
-        self.precision[:, touched[:, None], touched] += few.T @ weighed
-        self.right[:, touched] += outcome @ weighed
-        self.logs = self.logs - (outcome @ inverse @ outcome + np.linalg.slogdet(covariance)[1]) / 2
+    def add(self, block: Block, covariance: np.ndarray) -> np.ndarray:
+        """Add groups; return the inverse of their covariance (S, B, n, n)."""
+        inverse = np.linalg.inv(covariance)
+        weighed = inverse @ block.shared
+        information = np.moveaxis(block.shared.swapaxes(1, 2) @ weighed, 0, -1)
+        right = (block.outcome[:, None] @ weighed)[:, :, 0]
+        for group, count in enumerate(block.counts.tolist()):
+            touched = block.touched[group, :count]
+            self.precision[touched[:, None], touched] += information[group, :count, :count]
+            self.right[:, touched] += right[:, group, :count]
+        squares = (block.outcome[:, None] @ inverse @ block.outcome[..., None])[..., 0, 0]
+        self.logs = self.logs - (squares + np.linalg.slogdet(covariance)[1]).sum(axis=1) / 2
+        return inverse
 
     def solve(self) -> tuple[np.ndarray, np.ndarray]:
         """Return (S, G) means and (S, G, G) covariances."""
-        covariance = np.linalg.inv(self.precision)
+        root = np.sqrt(_diagonal(self._precision))  # of a unit diagonal, as priors may differ by many powers of ten
+        scale = root[:, :, None] * root[:, None]
+        covariance = inv(self._precision / scale, assume_a="pos", check_finite=False) / scale
         return np.einsum("sij,sj->si", covariance, self.right), covariance
+
+    @property
+    def _precision(self) -> np.ndarray:
+        return np.moveaxis(self.precision, -1, 0)
 
     def log_likelihood(self, mean: np.ndarray) -> np.ndarray:
         """Return (S,) ln likelihoods up to a constant. mean : as solved"""
-        inside: np.ndarray = np.einsum("si,si->s", self.right, mean) - np.linalg.slogdet(self.precision)[1]
+        inside: np.ndarray = np.einsum("si,si->s", self.right, mean) - np.linalg.slogdet(self._precision)[1]
         return self.logs + inside / 2
 
 
@@ -568,7 +589,7 @@ class Fitted:
     """The posterior of G effects that several groups share.
 
     prior : (S, effects) variances; factors : group to (S,)
-    inverses : group to (S, n, n), the inverse of its cells' covariance without shared effects
+    inverses : of groups that alone measured an effect, what `inverse` returns
     weights : (S,); mean : (S, G); covariance : (S, G, G)
     """
 
@@ -583,23 +604,36 @@ class Fitted:
 
     def leave_out(self, group: str) -> "Fitted":
         """Return the posterior without one group (Rasmussen and Williams 2006, 5.4.2), with the draws reweighted."""
-        if group not in self.inverses:
+        if group not in self.factors:
             return self
         incidence, outcome = self._cells(group)
-        own = np.linalg.inv(self.inverses[group])
+        own = np.linalg.inv(self.inverse(group))
         towards = incidence @ self.covariance  # (S, n, G)
         gain = np.linalg.solve(own - towards @ incidence.T, towards)
         mean = self.mean - np.einsum("sng,sn->sg", gain, outcome - self.mean @ incidence.T)
         covariance = self.covariance + towards.swapaxes(1, 2) @ gain
         spread = incidence @ covariance @ incidence.T + own
         logs = np.log(self.weights) - _log_density(outcome - mean @ incidence.T, spread)
-        others = {name: inverse for name, inverse in self.inverses.items() if name != group}
-        return replace(self, inverses=others, weights=normalised_weights(logs), mean=mean, covariance=covariance)
+        others = {name: factors for name, factors in self.factors.items() if name != group}
+        return replace(self, factors=others, weights=normalised_weights(logs), mean=mean, covariance=covariance)
 
     def _cells(self, group: str) -> tuple[np.ndarray, np.ndarray]:
         """Return incidence (n, G) and outcome (n,) of a group's cells."""
-        places = self.hierarchy.blocks[group].places
-        return self.hierarchy.incidence[places], self.hierarchy.outcome[places]
+        block = self.hierarchy.block_of(group)
+        incidence = np.zeros((block.outcome.shape[1], len(self.hierarchy.shared)))
+        incidence[:, block.touched[0]] = block.shared[0]
+        return incidence, block.outcome[0]
+
+    def inverse(self, group: str) -> np.ndarray:
+        """Return (S, n, n), the inverse of the covariance of a group's cells without shared effects."""
+        if (kept := self.inverses.get(group)) is not None:
+            return kept
+        block, factors = self.hierarchy.block_of(group), self.factors[group][:, None]
+        covariance, _ = self.hierarchy.block_covariance(
+            block, self.scales.variances, factors, self.prior, self.scales.deviation
+        )
+        inverse: np.ndarray = np.linalg.inv(covariance[:, 0])
+        return inverse
 
     def posterior(self, rows: pd.DataFrame, laboratory: str = "") -> Posterior:
         """Return the posterior of n rows in a new laboratory, or in one whose cells were fitted.
@@ -614,19 +648,23 @@ class Fitted:
         mean = np.zeros((len(self.weights), len(rows)))
         towards = np.broadcast_to(wanted.incidence, (len(self.weights), *wanted.incidence.shape)).copy()
         covariance = wanted.effects.copy()
-        for group, inverse in self.inverses.items():
+        owners = {
+            self.hierarchy.groups[self.hierarchy.owner[effect]]
+            for effect in wanted.alone
+            if effect in self.hierarchy.owner
+        }
+        for group in sorted((owners | {own}) & self.factors.keys()):  # add what only this group's cells tell
             incidence, outcome = self._cells(group)
             common = wanted.covariance_with(group, is_here=group == own, laboratory=laboratory)
-            if common is not None:  # add what only this group's cells tell
-                weighed = common @ inverse
-                mean += weighed @ outcome
-                towards -= weighed @ incidence
-                covariance -= weighed @ common.swapaxes(1, 2)
+            weighed = common @ self.inverse(group)
+            mean += weighed @ outcome
+            towards -= weighed @ incidence
+            covariance -= weighed @ common.swapaxes(1, 2)
         mean += wanted.expected + np.einsum("srg,sg->sr", towards, self.mean)
         covariance += towards @ self.covariance @ towards.swapaxes(1, 2)
         mean = mean @ sums.T
         covariance, anywhere, inside = (sums @ part @ sums.T for part in (covariance, wanted.anywhere, wanted.inside))
-        if own in self.inverses:
+        if own in self.factors:
             covariance += anywhere + self.factors[own][:, None, None] * inside
             return Posterior(names, self.weights, mean, covariance, np.zeros_like(covariance))
         shares = np.diff(_ENDS)
@@ -646,16 +684,19 @@ class Knowledge:
 
     def __init__(self, cells: pd.DataFrame, scales: Scales) -> None:
         self.cells, self.scales = merge_levels(cells), scales
-        self._fitted: dict[tuple[frozenset[str], str], Fitted] = {}
+        self._fitted: dict[tuple[frozenset[str], str, str], Fitted] = {}
+        of_group = self.cells.groupby("group")["laboratory"]
+        self._large = {*self.cells["laboratory"][of_group.transform("size") > MANY]}  # of groups that are averaged
 
     @property
     def containers(self) -> set[str]:
         """Return the hypervisors that run containers."""
         return set(self.cells["hypervisor"][self.cells["container"] == "yes"]) - {""}
 
-    def fitted(self, choices: Collection[str], load: str = "") -> Fitted:
-        """Return the fit of these kinds of choice and those that follow from them. load : of the question"""
-        key = frozenset(choices).union(*(_FOLLOWS.get(choice, ()) for choice in choices)), load
+    def fitted(self, choices: Collection[str], load: str = "", laboratory: str = "") -> Fitted:
+        """Return the fit of these kinds of choice and those that follow from them. load, laboratory : as asked for"""
+        kinds = frozenset(choices).union(*(_FOLLOWS.get(choice, ()) for choice in choices))
+        key = kinds, load, laboratory if laboratory in self._large else ""
         if (fitted := self._fitted.get(key)) is None:
             fitted = Hierarchy(self.cells, *key).fit(self.scales)
             if len(kept := list(self._fitted)) >= MOST_KEPT:
@@ -670,7 +711,7 @@ class Knowledge:
         """
         differ = {choice for choice in CHOICES if choice in rows and rows[choice].nunique() > 1}
         loads = set(rows["load"]) if "load" in rows else {""}
-        fitted = self.fitted(differ, loads.pop() if len(loads) == 1 else "")
+        fitted = self.fitted(differ, loads.pop() if len(loads) == 1 else "", laboratory)
         return (fitted.leave_out(without) if without else fitted).posterior(rows, laboratory)
 
 
@@ -757,33 +798,34 @@ class _RequestedRows:
             prior = squares.mean(axis=1)
         return prior[:, None, None]
 
-    def covariance_with(self, group: str, laboratory: str, *, is_here: bool) -> np.ndarray | None:
-        """Return (S, n, cells) covariance with a group's cells apart from shared effects; None where there is none.
+    def covariance_with(self, group: str, laboratory: str, *, is_here: bool) -> np.ndarray:
+        """Return (S, n, outcomes) covariance with a group's outcomes apart from shared effects.
 
         is_here : whether the rows are of this laboratory, and that of this group
         """
         fitted = self.fitted
-        hierarchy, block, variances = fitted.hierarchy, fitted.hierarchy.blocks[group], fitted.scales.variances
-        places = [(place, number) for place, number in enumerate(block.effects.tolist()) if number in self.alone]
-        if not (places or is_here):
-            return None
-        common = np.zeros((len(variances), len(self.rows), len(block.places)))
-        for place, number in places:
-            common += fitted.prior[:, number, None, None] * np.outer(self.alone[number], block.alone[:, place])
+        hierarchy, variances = fitted.hierarchy, fitted.scales.variances
+        block = hierarchy.block_of(group)
+        common = np.zeros((len(variances), len(self.rows), block.outcome.shape[1]))
+        for place, number in enumerate(block.effects[0].tolist()):
+            if number in self.alone:
+                common += fitted.prior[:, number, None, None] * np.outer(self.alone[number], block.alone[0, :, place])
         if is_here:
-            cells = hierarchy.cells.iloc[block.places]
+            places = block.places[0]
+            cells = hierarchy.cells.iloc[places]
             here = (cells["laboratory"] == laboratory).to_numpy()
             same = np.equal.outer(self.rows["workload"].to_numpy(object), cells["workload"].to_numpy(object)) & here
             times = np.sqrt(np.reshape(fitted.scales.deviation, (-1, 1)))
-            times = times * np.where(hierarchy.is_asked[block.places], times, 1.0)
-            factors = fitted.factors[group][:, None, None] * times[:, None, :]
+            times = times * np.where(hierarchy.is_asked[places], times, 1.0)
+            inside = np.zeros((len(variances), len(self.rows), len(places)))
             for choice, own in self.values.items():
                 if choice in hierarchy.varied:
                     kind = _KIND.get(choice, _KIND["setting"])
-                    alike = np.equal.outer(own, hierarchy.varied[choice][block.places]) & (own != "")[:, None]
-                    share = np.where(here, 1.0, SHARED)
-                    common += factors * variances[:, _KINDS + kind, None, None] * (alike * share)
-                    common += factors * variances[:, 2 * _KINDS + kind, None, None] * (alike & same)
+                    alike = np.equal.outer(own, hierarchy.varied[choice][places]) & (own != "")[:, None]
+                    inside += variances[:, _KINDS + kind, None, None] * (alike * np.where(here, 1.0, SHARED))
+                    inside += variances[:, 2 * _KINDS + kind, None, None] * (alike & same)
+            inside *= fitted.factors[group][:, None, None] * times[:, None, :]
+            common += inside if block.shares is None else inside @ block.shares[0].T
         return common
 
 
@@ -817,8 +859,13 @@ def _kind(key: str) -> int:
 
 
 def _alike(codes: np.ndarray) -> np.ndarray:
-    """Return (n, n) 0 or 1: whether two codes are equal; those below 0 are not."""
-    return (np.equal.outer(codes, codes) & (codes >= 0)).astype(float)
+    """Return (..., n, n) 0 or 1: whether two of n codes are equal; those below 0 are not."""
+    return ((codes[..., None] == codes[..., None, :]) & (codes >= 0)[..., None]).astype(float)
+
+
+def _between(covariance: np.ndarray, touched: np.ndarray) -> np.ndarray:
+    """Return (S, B, t, t), the covariances of the effects that each group has. covariance : (S, G, G)"""
+    return covariance[:, touched[:, :, None], touched[:, None, :]]
 
 
 def _one_hot(codes: np.ndarray, size: int) -> np.ndarray:
@@ -828,3 +875,8 @@ def _one_hot(codes: np.ndarray, size: int) -> np.ndarray:
 def _diagonal(stack: np.ndarray) -> np.ndarray:
     """Return the diagonals (..., n) of (..., n, n), to be written to."""
     return np.einsum("...ii->...i", stack)
+
+
+def _columns(parts: Sequence[np.ndarray], length: int) -> np.ndarray:
+    """Return (length, parts), of no parts too."""
+    return np.array(parts).reshape(len(parts), length).T.copy()

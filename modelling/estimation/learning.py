@@ -49,10 +49,10 @@ def learn(
     progress : called before each trajectory
     Raises EvidenceError without cells.
     """
-    if not hierarchy.blocks:
+    if not hierarchy.groups:
         raise EvidenceError("there are no cells to compare")
     random = np.random.default_rng(seed)
-    cuts = np.cumsum([len(NAMES), len(hierarchy.blocks)])
+    cuts = np.cumsum([len(NAMES), len(hierarchy.groups)])
     freedom = np.full(CHAINS, FREEDOM[0])
     scores = random.normal(size=(CHAINS, cuts[-1] + len(hierarchy.effects)))
     step, kept = 0.1, []
@@ -85,7 +85,7 @@ def learn(
         np.full(len(variances), 1 / len(variances)),
         variances,
         degrees,
-        dict(zip(hierarchy.blocks, factors.T, strict=True)),
+        dict(zip(hierarchy.groups, factors.T, strict=True)),
         {effect.name: sizes[:, number] for effect, number in hierarchy.effects.items() if number in shared},
     )
 

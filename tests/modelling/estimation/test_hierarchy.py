@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from modelling.estimation import hierarchy, learning
+from modelling.estimation import group_blocks, hierarchy, learning
 from modelling.estimation.hierarchy import CHOICES, KINDS, NAMES, Effect, Hierarchy, Knowledge, Scales, published_scales
 from modelling.estimation.network import EvidenceError
 from tests.modelling.scales import ALIKE, asked, cells
@@ -234,11 +234,78 @@ def test_the_mean_of_levels_that_compare_the_same_says_what_they_say_one_by_one(
         np.testing.assert_allclose(_seen(*got), _seen(*expected), rtol=1e-6, atol=1e-9)
 
 
-def test_the_slopes_are_those_of_the_likelihood(several):
+def _factorial(laboratory: str, random: np.random.Generator, levels: int = 3) -> pd.DataFrame:
+    """Return 3 guest file systems on 3 cache modes and 2 hypervisors under several levels of two workloads."""
+    rows = [(laboratory, fs, random.normal()) for fs in ("ext4", "xfs", "zfs") for _ in range(6)]
+    own = cells(*rows, variance=0.01).assign(
+        copy_on_write=np.repeat(["", "", "yes"], 6),
+        cache_mode=["none", "writeback", "directsync"] * 6,
+        flushed=["", "", "yes"] * 6,
+        hypervisor=np.tile(np.repeat(["kvm", "xen"], 3), 3),
+        storage="ssd",
+    )
+    parts = [
+        own.assign(
+            level=10 * number + ord(laboratory) * 1000,
+            workload=("varmail", "sync-write")[number % 2],
+            outcome=random.normal(size=len(own)),
+        )
+        for number in range(levels)
+    ]
+    return pd.concat(parts, ignore_index=True)
+
+
+@pytest.mark.usefixtures("as_usual")
+@pytest.mark.parametrize("laboratory", ["", "y"])
+def test_a_group_of_very_many_cells_says_by_means_what_it_says_cell_by_cell(several, laboratory, monkeypatch):
+    """Balanced: means over what the question does not ask for hold all that the cells say of what it asks."""
+    random = np.random.default_rng(8)
+    others = several.assign(cache_mode="")  # else runs of cache modes would speak of their confounded file systems
+    frame = pd.concat([others, _factorial("x", random, 2), _factorial("y", random, 2)], ignore_index=True)
+    scales, rows = scales_of(SQUARES, {**FACTORS, "x": 1.3, "y": 0.6}), _rows("new")
+    asked_for = ("guest_fs", "copy_on_write", "pair")
+
+    def told() -> tuple[Hierarchy, np.ndarray, float]:
+        model = Hierarchy(frame, asked_for, "synchronous", laboratory)
+        fitted = model.fit(scales)
+        posterior, without = fitted.posterior(rows, laboratory), fitted.leave_out("x").posterior(rows, laboratory)
+        seen = [_seen(own.means[0], own.covariances[0] + own.extras[0]) for own in (posterior, without)]
+        return model, np.array(seen)
+
+    every, one_by_one = told()
+    monkeypatch.setattr(group_blocks, "MANY", 20)
+    some, by_means = told()
+
+    assert every.block_of("x").outcome.shape == (1, 36)
+    assert some.block_of("x").outcome.shape == (1, 6)  # three file systems under two hypervisors
+    np.testing.assert_allclose(by_means, one_by_one, rtol=1e-4, atol=2e-3)
+
+
+def test_where_levels_compare_different_things_a_large_group_is_averaged_apart(several, monkeypatch):
+    """A mean over a level with zfs and one without it would say nothing of zfs against the others."""
+    own = _factorial("x", np.random.default_rng(8))
+    own = own[(own["guest_fs"] != "zfs") | (own["level"] == own["level"].max())]
+    monkeypatch.setattr(group_blocks, "MANY", 20)
+    model = Hierarchy(pd.concat([several, own], ignore_index=True), ("guest_fs",), "synchronous")
+    block = model.block_of("x")
+    of_set = [set(own["level"].to_numpy()[places > 0]) for places in block.shares[0]]
+    assert {len(levels) for levels in of_set} == {1, 2}
+
+
+def test_groups_are_computed_alike_together_and_one_by_one(several, monkeypatch):
+    together = Hierarchy(several).fit(published_scales()).posterior(_rows("new"))
+    monkeypatch.setattr(group_blocks, "_BATCH", 1)
+    alone = Hierarchy(several).fit(published_scales()).posterior(_rows("new"))
+    np.testing.assert_allclose(lead_of(alone, *SPEEDS), lead_of(together, *SPEEDS), rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize("is_merged", [False, True])
+def test_the_slopes_are_those_of_the_likelihood(several, is_merged):
     random = np.random.default_rng(2)
-    model = Hierarchy(several)
+    more = [several.assign(level=several["level"] + 100 * number) for number in range(2)]
+    model = Hierarchy(hierarchy.merge_levels(pd.concat(more, ignore_index=True)) if is_merged else several)
     at = [random.uniform(0.02, 0.3, (2, len(NAMES)))]
-    at += [random.uniform(0.5, 2.0, (2, size)) for size in (len(model.blocks), len(model.effects))]
+    at += [random.uniform(0.5, 2.0, (2, size)) for size in (len(model.groups), len(model.effects))]
     _, slopes = model.likelihood(*at)
     for part, told in enumerate(slopes):
         for place in range(told.shape[1]):

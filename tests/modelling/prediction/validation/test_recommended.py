@@ -24,7 +24,7 @@ def told(published_evidence) -> pd.DataFrame:
         varied = {choice for choice in CHOICES if measured[choice].nunique() > 1}
         group = measured["group"].iloc[0]
         fitted = known.fitted(varied, measured["load"].iloc[0]) if varied else None
-        if fitted is None or group not in fitted.inverses:
+        if fitted is None or group not in fitted.factors:
             continue
         asked = measured.set_index(measured.index.map(str))
         posterior = fitted.leave_out(group).posterior(asked[[*CHOICES, "load", "storage", "workload"]])
