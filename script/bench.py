@@ -21,12 +21,14 @@ overhead of a run of 60 s. With fio; with Filebench where --filebench names what
 With --observation, as root: what it costs a host with libvirt that the disks of its machines are watched.
 
     script/bench [--sizes 10 100 1000] [--requests 300]
-With --studies, instead: everything as case studies are added, by script/bench_scale.py.
+With --studies, instead: everything as case studies are added, by script/bench_scale.py. With --copies, new questions
+among so many times the published case studies.
 
 With --served, instead: what requests cost through gunicorn, by script/bench_served.py, beside the last record.
 
     script/bench --rankings
     script/bench --studies 1 10 100
+    script/bench --copies 1 2 4 16
     script/bench --imports
     script/bench --campaigns
     script/bench --bias [--filebench FOLDER] [--seconds 60]
@@ -541,6 +543,7 @@ def main() -> None:
     parser.add_argument("--sizes", type=int, nargs="+", default=[10, 100, 1000], help="measurements a cell (N)")
     parser.add_argument("--requests", type=int, default=600, help="warm requests of each kind")
     parser.add_argument("--studies", type=int, nargs="+", help="case studies, to grow to from size to size")
+    parser.add_argument("--copies", nargs="+", type=int, help="of the published case studies, to grow to")
     parser.add_argument("--rankings", action="store_true", help="rankings of many entries only")
     parser.add_argument("--imports", action="store_true", help="imports only")
     parser.add_argument("--campaigns", action="store_true", help="campaigns only")
@@ -563,7 +566,7 @@ def main() -> None:
         requests = options.requests // options.turns
         bench_served.measure_served(options.served, options.turns, requests, options.record)
         return
-    alone = ("imports", "campaigns", "bias", "rankings", "observation", "studies")
+    alone = ("imports", "campaigns", "bias", "rankings", "observation", "studies", "copies")
     if not any(getattr(options, name) for name in alone):  # processes of their own: memory, threads
         subprocess.run([sys.executable, __file__, "--imports"], check=True)
         for threads in {1, os.cpu_count() or 1}:
@@ -571,17 +574,20 @@ def main() -> None:
             subprocess.run([sys.executable, __file__, "--rankings"], check=True, env=of_matrices)
     with tempfile.TemporaryDirectory(prefix="kdb-bench-") as folder:
         os.environ["DATA_DIR"] = folder
-        os.environ["DJANGO_SETTINGS_MODULE"] = "kdb.settings.test"
+        os.environ["DJANGO_SETTINGS_MODULE"] = f"kdb.settings.{'local' if options.copies else 'test'}"
         import django
 
         django.setup()
         from django.conf import settings
         from django.db import connection
 
-        if options.studies:
+        if options.studies or options.copies:
             import bench_scale
 
-            bench_scale.measure_scale(options.studies)
+            if options.copies:
+                bench_scale.measure_copies(options.copies)
+            else:
+                bench_scale.measure_scale(options.studies)
             return
         parts = {
             **{"imports": measure_imports, "campaigns": measure_campaigns, "rankings": rank_many_entries},

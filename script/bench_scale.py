@@ -1,4 +1,5 @@
-"""The cost of everything as case studies are added: arms grow, not only repetitions. Called by script/bench --studies.
+"""The cost of everything as case studies are added: arms grow, not only repetitions. Called by script/bench --studies,
+and by script/bench --copies for case studies as small and as varied as the published ones.
 
 Each study is of a laboratory of its own: 100 configurations (5 hypervisors x 5 guest x 4 host file systems) under 10
 workloads, 5 repetitions each; 5,000 measurements, 1,000 arms. One database grows from size to size. At each size one
@@ -214,3 +215,101 @@ def measure_scale(sizes: list[int]) -> None:
         queries = [str(costs[size].queries[what]) for size in sizes if what in costs[size].queries]
         ratio = f"{milliseconds[-1] / smallest:>8.1f}" if smallest else ""
         print(f"{what:<{width}} " + "".join(f"{ms:>9.1f}" for ms in milliseconds) + f" {ratio}   {' '.join(queries)}")
+
+
+NEW_QUESTIONS = [  # of each: the first with its choice and load, and one that differs from it in the disk only
+    f"/api/v1/rankings/{axis}/?workload={load}"
+    for axis, load in product(("hypervisor", "guest-fs", "host-storage", "cache-mode"), ("fileserver", "rand-write"))
+]
+
+
+def copy_published(numbers: range) -> list[Any]:
+    """Copy each published case study once a number, as drafts of laboratories of their own. A copy's numbers differ by
+    20 % in each configuration."""
+    from django.db import connection
+
+    from experiments import models
+    from experiments.case_studies import measurement_rows
+    from kdb.units import SPEEDS
+
+    copies = []
+    for original in models.CaseStudy.objects.filter(status="published", published_revision__number__lte=3):
+        configurations = list(original.configurations.all())
+        rows = list(
+            models.Measurement.objects.filter(configuration__in=configurations, metric__in=SPEEDS).values_list(
+                *measurement_rows.COLUMNS
+            )
+        )
+        slugs = {configuration.pk: configuration.slug for configuration in configurations}
+        for number in numbers:
+            rng = random.Random(f"{original.slug} {number}")  # noqa: S311
+            laboratory = f"{original.laboratory or original.publication_id or original.slug}-{number}"
+            study = models.CaseStudy.objects.create(
+                slug=f"{original.slug[:40]}-{number}",
+                title=original.title,
+                server=original.server,
+                storage=original.storage,
+                vm_counts=original.vm_counts,
+                repetitions=original.repetitions,
+                run_seconds=original.run_seconds,
+                procedure=original.procedure,
+                laboratory=laboratory[:40],
+            )
+            for configuration in configurations:
+                configuration.pk, configuration.case_study = None, study
+            models.Configuration.objects.bulk_create(configurations)
+            new = {configuration.slug: configuration.pk for configuration in configurations}
+            factors = {pk: rng.lognormvariate(0, 0.2) for pk in new.values()}
+            place = {name: number for number, name in enumerate(measurement_rows.COLUMNS)}
+            written = []
+            for row in rows:
+                values = list(row)
+                pk = values[place["configuration_id"]] = new[slugs[row[place["configuration_id"]]]]
+                for name in ("value", "alternative_value", "standard_deviation", "minimum", "maximum"):
+                    if values[place[name]] is not None:
+                        values[place[name]] *= factors[pk]
+                written.append(measurement_rows.MeasurementRow(*values))
+            measurement_rows.write(written)
+            copies.append(study)
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE")
+    return copies
+
+
+def measure_copies(sizes: list[int]) -> None:
+    """Print what new questions and a publication cost among so many times the published case studies."""
+    from django.core.cache import caches
+    from django.core.management import call_command
+
+    from experiments.case_studies import lifecycle
+    from experiments.models import CaseStudy
+    from modelling.answer_store import snapshots
+    from modelling.answers.knowledge import published_knowledge
+    from modelling.models import Arm, RankingSnapshot
+
+    call_command("migrate", verbosity=0)
+    call_command("load_evidence", verbosity=0)
+    there = 1
+    for size in sorted(sizes):
+        if size > there:
+            lifecycle.publish(copy_published(range(there, size)), reason="benchmark")
+        there = size
+        RankingSnapshot.objects.all().delete()
+        for cache in caches.all():
+            cache.clear()
+        begun = time.process_time()
+        cells = published_knowledge(with_native=False).cells
+        loaded = 1000 * (time.process_time() - begun)
+        spent: dict[str, list[float]] = {"first": [], "next": []}
+        for address in NEW_QUESTIONS:
+            for name, asked in (("first", address), ("next", f"{address}&storage=ssd")):
+                begun = time.process_time()
+                snapshots.compute_current(question(asked))
+                spent[name].append(1000 * (time.process_time() - begun))
+        studies = CaseStudy.objects.filter(status="published").count()
+        print(f"{studies} case studies, {Arm.objects.count():,} arms, {len(cells):,} cells", flush=True)
+        print(f"    evidence loaded in {loaded:.0f} ms; peak memory {peak():.0f} MiB")
+        for name, ms in spent.items():
+            print(
+                f"    {name} question {min(ms):.0f} to {max(ms):.0f} ms, median {statistics.median(ms):.0f}", flush=True
+            )
