@@ -4,8 +4,10 @@ Readers convert units: throughput in MiB/s, rates in operations a second, times 
 What a tool does not print is None, never zero.
 """
 
-from collections.abc import Iterator, Mapping
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import accumulate
 
 MAX_BYTES = 64 * 2**20  # of one result file; more is refused before it is read
 MAX_LINES = 1_000_000  # of one text
@@ -167,6 +169,14 @@ def text_of(data: bytes) -> str:
         except UnicodeDecodeError:
             text = data.decode("latin-1")
     return text.replace("\x00", "\ufffd")
+
+
+def percentiles_of(bins: Iterable[tuple[float, float]]) -> dict[str, float]:
+    """Return p50, p95 and p99 of a histogram's bins, each a latency (ms) and its count; nothing of no counts."""
+    ordered = sorted(pair for pair in bins if pair[1])
+    reached = [*accumulate(count for _, count in ordered)]
+    places = {nth: bisect_left(reached, nth * reached[-1] / 100) for nth in (50, 95, 99)} if reached else {}
+    return {f"p{nth}": ordered[place][0] for nth, place in places.items()}
 
 
 def whole_number(text: str, digits: int = 18) -> int | None:

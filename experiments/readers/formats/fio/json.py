@@ -27,10 +27,10 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import accumulate, islice
+from itertools import islice
 from typing import Any
 
-from ...base import FileRefusedError, LineNumbers, Operation, Refusal, Run, TooMuchError, text_of
+from ...base import FileRefusedError, LineNumbers, Operation, Refusal, Run, TooMuchError, percentiles_of, text_of
 from ...parts import refuse_several
 from ...reader import Outcome, Reader, System, ToolVersion, two_installations
 
@@ -268,9 +268,7 @@ def _judge(name: str, jobs: list[tuple[int, dict[str, Any]]], shared: dict[str, 
     belied = _contradicted_options(job_options, parts, counted)
     if belied:
         job_options = {key: value for key, value in shared.items() if key not in belied}
-    parameters = {
-        key: _plain(job_options[key]) for key in OPTIONS if key in job_options and _is_plain(job_options[key])
-    }
+    parameters = {key: plain(job_options[key]) for key in OPTIONS if key in job_options and _is_plain(job_options[key])}
     if len(jobs) > 1:
         parameters.setdefault("numjobs", len(jobs))
     operation, could_be = operation_of(str(job_options.get("rw", job_options.get("readwrite", ""))), list(parts))
@@ -286,7 +284,7 @@ def _judge(name: str, jobs: list[tuple[int, dict[str, Any]]], shared: dict[str, 
         duration_s=runtime / 1000,
         operation=operation,
         could_be=could_be,
-        block_size_bytes=_block_size(job_options.get("bs", job_options.get("blocksize")), list(parts)),
+        block_size_bytes=block_size_of(job_options.get("bs", job_options.get("blocksize")), list(parts)),
         percentiles_ms=_percentiles(
             [job[part] for _, job in jobs for part in parts if isinstance(job.get(part), dict)]
         ),
@@ -309,7 +307,7 @@ def _contradicted_options(options: dict[str, Any], parts: dict[str, list[float]]
         if rw in OPERATIONS and set(parts) != {OPERATIONS[rw].removeprefix("random-")}:
             belied_options.append(name)
     for name in ("bs", "blocksize"):
-        size = _block_size(options.get(name), list(parts)) if not {"bsrange", "bssplit"} & options.keys() else None
+        size = block_size_of(options.get(name), list(parts)) if not {"bsrange", "bssplit"} & options.keys() else None
         if size and requests and abs(sum(part[0] for part in parts.values()) / requests / size - 1) > FITS:
             belied_options.append(name)
     return belied_options
@@ -390,16 +388,7 @@ def _percentiles(sections: list[dict[str, Any]]) -> dict[str, float]:
         for key, count in bins.items():
             if (middle := _percent(key)) and (times := _number(count)):
                 counts[middle * factor] += int(times)
-    if len(with_factors) < len(sections) or not counts:
-        return {}
-    ordered = sorted(counts)
-    reached = list(accumulate(counts[value] for value in ordered))
-    return {
-        f"p{percent}": next(
-            value for value, n in zip(ordered, reached, strict=True) if n * 100 >= percent * reached[-1]
-        )
-        for percent in PERCENTILES
-    }
+    return percentiles_of(counts.items()) if len(with_factors) == len(sections) else {}
 
 
 def _percent(key: Any) -> float | None:
@@ -407,7 +396,7 @@ def _percent(key: Any) -> float | None:
     return float(text) if re.fullmatch(r"\d{1,18}(?:\.\d{1,9})?", text, re.ASCII) else None
 
 
-def _block_size(value: Any, directions: list[str]) -> int | None:
+def block_size_of(value: Any, directions: list[str]) -> int | None:
     """Return the block size: bs has one, or those of reads, writes and trims; the last given holds for the rest."""
     listed = [_size(part) for part in str(value).split(",", 3)] if value is not None else []
     if not 0 < len(listed) <= 3:
@@ -437,6 +426,6 @@ def _is_plain(value: Any) -> bool:
     )
 
 
-def _plain(value: Any) -> str | int:
+def plain(value: Any) -> str | int:
     text = str(value)
     return int(text) if text.isascii() and text.isdecimal() and len(text) < 16 else text
