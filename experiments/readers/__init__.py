@@ -16,6 +16,7 @@ from .formats.crystaldiskmark import CrystalDiskMark, KDiskMark
 from .formats.dbench import Dbench
 from .formats.dd import Dd
 from .formats.diskspd import DiskSpd
+from .formats.elbencho import Elbencho
 from .formats.filebench import Filebench
 from .formats.fio.json import FioJson
 from .formats.fio.terse import FioTerse
@@ -26,6 +27,7 @@ from .formats.hdparm import Hdparm
 from .formats.ioping import Ioping
 from .formats.iozone import Iozone
 from .formats.osd_bench import OsdBench
+from .formats.pbench import Pbench
 from .formats.pgbench import Pgbench
 from .formats.phoronix import Phoronix
 from .formats.phoronix_csv import PhoronixCsv
@@ -65,6 +67,8 @@ READERS: tuple[Reader, ...] = (
     PhoronixCsv(),
     Pveperf(),
     RadosBench(),
+    Elbencho(),
+    Pbench(),
     *FACT_READERS,
 )
 

@@ -49,6 +49,9 @@ HDPARM = text("hdparm/hdparm-9.65.txt")
 HAMMERDB, HAMMERDB_3 = text("hammerdb/composed-4.txt"), text("hammerdb/composed-3.txt")
 RADOS = text("rados-bench/composed.txt")
 OSD = text("osd-bench/composed.txt")
+ELBENCHO, ELBENCHO_MANY = text("elbencho/elbencho-3.1-10-console.txt"), text("elbencho/elbencho-3.1-10.txt")
+ELBENCHO_JSON, ELBENCHO_CSV = text("elbencho/elbencho-3.1-10.json"), text("elbencho/elbencho-3.1-10.csv")
+PBENCH = text("pbench/composed-run.json")
 AS_SSD, AS_SSD_IOPS = text("as-ssd/composed.txt"), text("as-ssd/composed-iops.txt")
 HD_TUNE = text("hd-tune/composed.txt")
 PHORONIX = text("phoronix/composed.xml")
@@ -131,6 +134,14 @@ Latency (ms):
             "no storage had a part",
         ),
         (IOPING[: IOPING.index("min/avg")], "the statistics are cut"),
+        # elbencho, pbench
+        (ELBENCHO, "interrupted in WRITE"),
+        (ELBENCHO_MANY, "the phase MKDIRS does not only read or write blocks"),
+        (ELBENCHO_JSON[:900] + "\n" + ELBENCHO_JSON, "the JSON of a phase is cut, or broken"),
+        (ELBENCHO[: ELBENCHO.index("            IOPS")], "WRITE did nothing, or its figures are cut"),
+        (PBENCH[:-9], "cut, or broken"),
+        (PBENCH, "uperf in pbench: only its fio is read"),
+        (PBENCH.replace('"aggregate"', '"client"'), "no rate of all clients together"),
         # pveperf, hdparm, HammerDB, Ceph, AS SSD, HD Tune, the suite's CSV
         (PVEPERF[: PVEPERF.index("FSYNCS")], "FSYNCS/SECOND is missing"),
         (PVEPERF[: PVEPERF.index("HD SIZE")], "FSYNCS/SECOND is missing"),
@@ -177,6 +188,75 @@ def test_hosts_of_one_file_are_asked_about_unless_they_are_more_than_anybody_ans
     assert len(parsed.parts) == asked
     assert parsed.runs == ()
     assert f"results of {hosts} " in parsed.refused[0].reason
+
+
+def test_elbencho_says_the_same_in_text_csv_and_json():
+    in_text, in_csv, in_json = (reading(of).runs for of in (ELBENCHO_MANY, ELBENCHO_CSV, ELBENCHO_JSON))
+    loads = [
+        [(run.workload, run.operation, run.block_size_bytes) for run in runs] for runs in (in_text, in_csv, in_json)
+    ]
+    assert loads[0] == loads[1] == loads[2]
+    for printed, row, document in zip(in_text, in_csv, in_json, strict=True):
+        assert printed.parameters == row.parameters == document.parameters
+        assert printed.throughput_mib_s == pytest.approx(document.throughput_mib_s, rel=0.01)
+        assert row.throughput_mib_s == pytest.approx(document.throughput_mib_s, rel=0.01)
+        assert row.duration_s == pytest.approx(document.duration_s)
+        assert printed.latency_ms in (None, pytest.approx(document.latency_ms, rel=0.01))
+
+
+def test_a_percentile_of_elbencho_is_the_end_of_its_bin_as_its_text_prints_it():
+    in_text, in_json = ({run.line: run for run in reading(of).runs} for of in (ELBENCHO_MANY, ELBENCHO_JSON))
+    assert in_text[6].percentiles_ms == {"p50": 0.091, "p99": 2.048}
+    assert in_json[1].percentiles_ms == {"p50": 0.091, "p95": 0.152, "p99": 2.048}
+    assert "by 19 % at most" in in_text[6].note
+    mix_in_text, mix_in_json = (
+        next(run for run in runs.values() if run.workload == "mix") for runs in (in_text, in_json)
+    )
+    assert (mix_in_text.operation, mix_in_text.percentiles_ms) == ("mixed", {})  # those of reads and writes apart
+    assert mix_in_json.percentiles_ms == {"p50": 0.064, "p95": 0.304, "p99": 2.048}
+    assert mix_in_text.ops_per_s == mix_in_json.ops_per_s == 4155 + 9990
+
+
+@pytest.mark.parametrize(
+    ("command", "operation", "threads"),
+    [
+        ("root@a:~# /opt/elbencho -w --rand=true -t16 f", "random-write", 16),
+        ("$ sudo elbencho --write --threads=2 --rand=false f", "write", 2),
+        ('COMMAND LINE: "elbencho" "-w" "-t" "8" "--rand" "f" ', "random-write", 8),
+        ("$ elbencho -w --rand \\", "", None),  # the rest of it stands on the next line
+        ("I ran elbencho on the disk of a guest:", "", None),
+        ("", "", None),
+    ],
+)
+def test_the_load_of_elbencho_s_text_is_what_its_command_says(command, operation, threads):
+    phase = ELBENCHO[ELBENCHO.index("OPERATION") : ELBENCHO.index("READ ")]
+    (run,) = reading(f"{command}\n{phase}").runs
+    assert (run.operation, run.parameters.get("threads")) == (operation, threads)
+    assert run.could_be == (() if operation else ("write", "random-write"))
+
+
+def test_old_and_other_spellings_of_elbencho_are_read():
+    old = """OPERATION RESULT TYPE        FIRST DONE  LAST DONE
+READ      Elapsed ms       :        4100        4105
+          IOPS             :        2500        2490
+          Throughput MB/s  :        2621        2611
+          IO lat us        : [ min=80 avg=400 max=9000 ]
+          IO lat %ile      : [ 1%<=91 50%<=362 75%<=512 99%<=1448 ]
+"""
+    (run,) = reading(old).runs
+    assert (run.duration_s, run.latency_ms, run.percentiles_ms) == (4.105, 0.4, {"p50": 0.362, "p99": 1.448})
+    assert run.throughput_mib_s == pytest.approx(2611e6 / 2**20)
+
+
+def test_each_sample_of_pbench_is_a_run_of_its_iteration():
+    runs = reading(PBENCH).runs
+    assert [(run.operation, run.block_size_bytes, run.ops_per_s) for run in runs] == [
+        *(("write", 65536, rate) for rate in (2210.5, 2190.25, 2204.0)),
+        ("mixed", 4096, 15321.5),
+    ]
+    assert (runs[0].parameters["iodepth"], runs[0].parameters["numjobs"]) == (8, 4)
+    (of_two_jobs,) = reading(text("pbench/composed-sample.json")).runs
+    assert "numjobs" not in of_two_jobs.parameters
 
 
 def test_a_short_postmark_says_how_uncertain_it_is():

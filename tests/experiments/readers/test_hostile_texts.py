@@ -62,6 +62,13 @@ BEGINNINGS = {
         "Vuser 1:RUNNING\nVuser 1:Beginning rampup time of 1 minutes\n>>>>> PROC: NEWORD\n",
     ),
     "rados-bench": ("Total time run: 1\nTotal reads made: 1\n", "Total time run: 1\n rados made: bench "),
+    "elbencho": (
+        "RESULT TYPE FIRST DONE LAST DONE\nWRITE  Elapsed time : 1s 1s\nIO lat % us : [ ",
+        "elbencho -w f\nOPERATION RESULT TYPE FIRST DONE LAST DONE\nWRITE Elapsed time",
+        "time ms [first],MiB/s [last],operation\n",
+        '{"phase_type":"WRITE","last_done":{"iops":"1"',
+    ),
+    "pbench": ('{"parameters": {"benchmark": [{"benchmark_name": "fio", "primary_metric": "iops_sec", "bs": ',),
     "osd-bench": ('{"bytes_written": 1, "blocksize": 1', "bench: wrote 1 MB in blocks of 1 KB in 1"),
     "as-ssd": ("AS SSD Benchmark 2.0\n4K:\nRead: ", "AS SSD Benchmark 2.0"),
     "hd-tune": ("HD Tune: a Benchmark\nTransfer Rate Average", "HD Tune: "),

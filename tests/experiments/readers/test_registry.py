@@ -23,6 +23,7 @@ FOLDERS = (
     *("bonnie", "crystaldiskmark", "dbench", "dd", "diskspd", "filebench", "fio", "ioping", "iozone", "kdiskmark"),
     *("pgbench", "phoronix", "postmark", "sysbench", "facts"),
     *("as-ssd", "hammerdb", "hd-tune", "hdparm", "osd-bench", "phoronix-csv", "pveperf", "rados-bench"),
+    *("elbencho", "pbench"),
 )
 CAPTURED = {
     f"{path.parent.name}/{path.name}": path.read_bytes()
