@@ -32,7 +32,7 @@ _FILE_SYSTEM = re.compile(
 )
 _VERSION = re.compile(r"fio-\d\S{0,20}$")
 _FIO = re.compile(r"(?:.{0,200}[\s$#>;&|/])?fio((?: .{1,900})? --?\w.{0,900})$")
-_TOOLS = r"fio|diskspd(?:\.exe)?|bonnie\+\+|sysbench|dd|iozone|ioping|hdparm|pgbench|dbench|filebench|rados|ceph"
+_TOOLS = r"fio|elbencho|diskspd(?:\.exe)?|bonnie\+\+|sysbench|dd|iozone|ioping|hdparm|(?:pg|d|file)bench|rados|ceph"
 _COMMAND = re.compile(rf"(?:.{{0,200}}[$#>%]|sudo|time)? ?(?:\S{{0,100}}[/\\])?(?:{_TOOLS}) .{{0,200}}", re.IGNORECASE)
 _HEADING = re.compile(r"#{1,6} \S.{0,200}|(={2,}|-{2,}|\*{2,}) ?\S.{0,200} ?\1|\*\*\S.{0,200}\*\*:?")
 _WORD = re.compile(r"[\"'(]?[A-Za-zÀ-ÿ/][\w'’+./,;:!?)\"-]{0,40}")
@@ -118,9 +118,9 @@ def _divide_by_words(text: str, reading: Reading, ends: set[int]) -> Reading:
 
 
 def _label_of_line(line: str) -> str:
-    """Return a heading, command or sentence in lower case and without counting words; "" for any other line."""
-    parts = line.split()
-    is_sentence = len(parts) > 3 and all(map(_WORD.fullmatch, parts))
+    """Return a heading, command, sentence or "with cache=none:" in lower case, without counting words; else ""."""
+    parts = (line.replace("=", "-") if line.count("=") == 1 else line).split()  # of figures there are several
+    is_sentence = (len(parts) > 3 or line.endswith(":")) and all(map(_WORD.fullmatch, parts))
     if not (is_sentence or _HEADING.fullmatch(line) or _COMMAND.fullmatch(line)):
         return ""
     return " ".join(_COUNTING_WORDS.sub("", line.casefold()).split())

@@ -41,7 +41,13 @@ General statistics:
 
 @pytest.mark.parametrize(
     "between",
-    ["Now with the virtio drivers of the guest.\n", "## On the second disk, an SSD\n", COMMAND.format("ssd")],
+    [
+        "Now with the virtio drivers of the guest.\n",
+        "now with cache=none:\n",
+        "cache=none:\n",
+        "## On the second disk, an SSD\n",
+        COMMAND.format("ssd"),
+    ],
 )
 def test_words_between_runs_that_are_alike_are_asked_about(between):
     text = COMMAND.format("hdd") + DD.format("2.3 s") + between + COMMAND.format("hdd") + DD.format("1.1 s")
@@ -51,7 +57,9 @@ def test_words_between_runs_that_are_alike_are_asked_about(between):
     assert between.strip()[:40] in reading.parts[1].name
 
 
-@pytest.mark.parametrize("between", ["", "\n", "# Run 2\n", COMMAND.format("hdd"), "=== second run ===\n"])
+@pytest.mark.parametrize(
+    "between", ["", "\n", "# Run 2\n", "Run 2:\n", "second time:\n", COMMAND.format("hdd"), "=== second run ===\n"]
+)
 def test_runs_that_only_a_number_tells_apart_are_repetitions(between):
     head = between.replace("2", "1").replace("second", "first")
     text = head + COMMAND.format("hdd") + DD.format("2.3 s") + between + COMMAND.format("hdd") + DD.format("2.4 s")
@@ -84,3 +92,13 @@ def test_more_jobs_than_fio_runs_is_no_table():
 def test_no_line_makes_a_reader_hang():
     line = "a..' " * 150 + "|"
     assert read(((DD.format("2.3 s") + line + "\n") * 50 + "<style>" * 2_000).encode()).runs
+
+
+def test_two_outputs_of_fio_alike_are_repetitions_though_their_latencies_have_words():
+    load = "mail: (g=0): rw=randrw, bs=(R) 4096B-4096B, (W) 4096B-4096B, ioengine=psync, iodepth=1\nfio-3.33\n"
+    output = (
+        load + FIO + "    clat (nsec): min={}, max=12831k, avg=246844.95, stdev=884819.80\n    lat (usec): 250=9.9%\n"
+    )
+    assert len(read((output.format(1532) + output.format("15k")).encode()).runs) == 2
+    asked = read(f"with writeback:\n{output.format(1532)}now with cache=none:\n{output.format('15k')}".encode())
+    assert [part.name.partition(": ")[2] for part in asked.parts] == ["with writeback:", "now with cache=none:"]
