@@ -22,6 +22,7 @@ ROOMS = [
     ("kdb.fair_play", True, "the coordinates in which numbers agree that may be compared"),
     ("kdb.pairs", True, "how a pair of file systems is spelled"),
     ("kdb.host_storage", True, "how what disk images lie on is spelled"),
+    ("kdb.shades", True, "the tint of each cell of a table"),
     ("kdb.disk_path", True, "the settings of a disk's path, a row each"),
     ("kdb.csv_cells", True, "cells that no spreadsheet runs"),
     ("kdb.name_resolution", True, "the addresses of a host's name, and whether KDB may connect to them"),

@@ -3,14 +3,19 @@
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import groupby
+from itertools import compress, groupby
+from math import log
 from statistics import fmean
 from typing import Any
+from urllib.parse import urlencode
 
 from experiments.models import CaseStudy, Configuration, DerivedValue, Measurement, OrdinalFinding
+from experiments.rules.concurrency import concurrency_of
 from experiments.templatetags.kdb_format import anchor, block_size, decimals, number, quantity, vm_count
+from kdb.api.pagination import PageByKey
 from kdb.disk_path import SETTINGS, Setting
 from kdb.host_storage import backend_label
+from kdb.shades import shades
 from kdb.units import METRICS
 
 
@@ -26,6 +31,7 @@ class Cell:
     runs: int = 1
     is_ambiguous: bool = False
     marks: list[int] = field(default_factory=list)
+    shade: int | None = None  # of a surface: 0, the worst of it, to 4, the best
 
 
 @dataclass
@@ -39,7 +45,7 @@ class Row:
 
 @dataclass
 class SourceTable:
-    """One table as a publication prints it, or one load of an imported file."""
+    """One table as a publication prints it, or one load of an imported file; a surface (_surface) has no chart."""
 
     source: str
     anchor: str  # empty where another table of the page has it already
@@ -50,7 +56,8 @@ class SourceTable:
     rows: list[Row]
     decimals: int  # as many as any of its numbers needs
     footnotes: list[str]
-    chart: dict[str, Any]
+    chart: dict[str, Any] | None
+    points: str = ""  # of a surface, how the API is asked for its numbers
 
 
 @dataclass
@@ -118,7 +125,10 @@ def configuration_labels(configurations: Iterable[Configuration]) -> dict[int, s
 def source_tables(measurements: list[Measurement], labels: dict[int, str], anchors: Anchors) -> list[SourceTable]:
     """Return the measurements as their sources group them, in the order the sources have them."""
     groups = [group for group in _by_source(measurements) if len(group) > 1]
-    return [_source_table(number, group, labels, anchors) for number, group in enumerate(groups, start=1)]
+    return [
+        _surface(group, labels, anchors) if _is_surface(group) else _source_table(number, group, labels, anchors)
+        for number, group in enumerate(groups, start=1)
+    ]
 
 
 def single_values(measurements: list[Measurement], labels: dict[int, str], anchors: Anchors) -> list[SingleValue]:
@@ -302,19 +312,11 @@ def _source_table(position: int, group: list[Measurement], labels: dict[int, str
     def row(m: Measurement) -> tuple[Any, ...]:
         return (m.configuration_id, m.vm_count if by_block and by_vm else None)
 
-    columns = sorted({column(m) for m in group})
-    rows = list(dict.fromkeys(row(m) for m in group))
+    columns, cells = _grid(group, row, column)
     footnotes: list[str] = []
-    cells: dict[tuple[Any, ...], list[Measurement]] = {}
-    for measurement in group:
-        cells.setdefault((row(measurement), column(measurement)), []).append(measurement)
     table_rows = [
-        _row(
-            labels[key[0]] + (f", {vm_count(key[1])}" if key[1] is not None else ""),
-            [cells.get((key, name), []) for name in columns],
-            footnotes,
-        )
-        for key in rows
+        _row(labels[pk] + (f", {vm_count(count)}" if count is not None else ""), cells[pk, count], footnotes)
+        for pk, count in cells
     ]
     title = _title(first) if by_vm or not by_block else f"{_title(first)}, {vm_count(first.vm_count)}"
     names = [block_size(name) if by_block else vm_count(name) for name in columns]
@@ -339,11 +341,72 @@ def _source_table(position: int, group: list[Measurement], labels: dict[int, str
     )
 
 
+def _grid(
+    group: list[Measurement], row: Callable[[Measurement], tuple[Any, ...]], column: Callable[[Measurement], int]
+) -> tuple[list[int], dict[tuple[Any, ...], list[list[Measurement]]]]:
+    """Return the columns of a table, in order, and the measurements of each cell by row, as they come."""
+    columns = sorted({column(m) for m in group})
+    cells: dict[tuple[Any, ...], dict[int, list[Measurement]]] = {}
+    for m in group:
+        cells.setdefault(row(m), {}).setdefault(column(m), []).append(m)
+    return columns, {key: [of_row.get(name, []) for name in columns] for key, of_row in cells.items()}
+
+
+def _surface(group: list[Measurement], labels: dict[int, str], anchors: Anchors) -> SourceTable:
+    """Return a load at several depths or numbers of jobs: a column for each depth, or else for each number of jobs."""
+    first, metric = group[0], METRICS[group[0].metric]
+    by_depth = len({m.variant.concurrency.depth for m in group}) > 1
+
+    def row(m: Measurement) -> tuple[int, ...]:
+        jobs = m.variant.concurrency.jobs if by_depth else None
+        return m.configuration_id, m.vm_count, m.block_size_bytes or 0, jobs or 0
+
+    def words(key: tuple[int, ...], which: list[bool]) -> str:
+        texts = labels[key[0]], vm_count(key[1]), key[2] and block_size(key[2]), key[3] and f"jobs: {key[3]}"
+        return ", ".join(text for text in compress(texts, which) if text)
+
+    differs = [len(set(values)) > 1 for values in zip(*map(row, group), strict=True)]
+    differs[0] |= not any(differs)
+    columns, grid = _grid(sorted(group, key=row), row, lambda m: m.variant.concurrency[not by_depth] or 0)
+    footnotes: list[str] = []
+    rows = [_row(words(key, differs), of_row, footnotes) for key, of_row in grid.items()]
+    cells = [cell for line in rows for cell in line.cells if cell]
+    for cell, shade in zip(cells, shades([metric.direction * log(cell.value) for cell in cells]), strict=True):
+        cell.shade = shade
+    asked = {"workload": first.variant.workload.slug, "operation": first.operation, "metric": metric.name}
+    return SourceTable(
+        source=_source(first),
+        anchor=anchors.claim(_source(first)),
+        title=f"{_title(first)}, {words(row(first), [not own for own in differs])}".removesuffix(", "),
+        metric=metric.label,
+        unit=first.unit,
+        columns=[f"{'depth' if by_depth else 'jobs'} {name or 'not stated'}" for name in columns],
+        rows=rows,
+        decimals=max(decimals(cell.value) for cell in cells),
+        footnotes=footnotes,
+        chart=None,
+        points=urlencode({**asked, "page_size": PageByKey.max_page_size, "format": "csv"}),
+    )
+
+
 def _by_source(measurements: list[Measurement]) -> list[list[Measurement]]:
-    groups: dict[tuple[Any, ...], list[Measurement]] = {}
+    """Return the measurements of each table; those of a load at other depths and numbers of jobs stay together."""
+    loads: dict[tuple[Any, ...], dict[int, list[Measurement]]] = {}
     for m in measurements:
-        groups.setdefault((m.source, m.variant_id, m.operation, m.metric, m.unit), []).append(m)
-    return list(groups.values())
+        load = (m.variant.workload_id, m.variant.benchmark_id, m.variant.benchmark_version)
+        others = str(sorted(concurrency_of(m.variant.parameters)[1].items()))
+        variants = loads.setdefault((m.source, *load, others, m.operation, m.metric, m.unit), {})
+        variants.setdefault(m.variant_id, []).append(m)
+    tables: list[list[Measurement]] = []
+    for variants in loads.values():
+        whole = [m for group in variants.values() for m in group]
+        tables += [whole] if _is_surface(whole) else variants.values()
+    return tables
+
+
+def _is_surface(group: list[Measurement]) -> bool:
+    """Tell whether a configuration was measured at more than one depth or number of jobs."""
+    return len({(m.configuration_id, m.variant_id) for m in group}) > len({m.configuration_id for m in group})
 
 
 def _source(measurement: Measurement) -> str:

@@ -11,6 +11,7 @@ from math import inf
 from typing import Any, Literal
 
 from experiments.rules import plausibility
+from experiments.rules.concurrency import DEPTHS, JOBS
 from experiments.rules.protocol import (
     BELOW_MINIMUM,
     LEAST_RUNS,
@@ -382,9 +383,9 @@ def working_set_bytes(cell: Cell) -> int | None:
 
 def concurrency(parameters: Mapping[str, Any]) -> float | None:
     """Return how many operations can be in flight: threads or jobs, times queue depth; None where neither is stated."""
-    names = ("threads", "numjobs", "jobs", "clients", "processes")
-    workers = next((positive(parameters[name]) for name in names if name in parameters), None)
-    depth = next((positive(parameters[name]) for name in ("iodepth", "queue_depth") if name in parameters), None)
+    workers, depth = (
+        next((positive(parameters[name]) for name in names if name in parameters), None) for names in (JOBS, DEPTHS)
+    )
     return None if workers is None else workers * (depth or 1)
 
 

@@ -13,6 +13,7 @@ from django.db import models
 from django.db.models import Q
 
 from experiments.rules import entry_names
+from experiments.rules.concurrency import Concurrency, concurrency_of
 
 from .fields import TypedJSONField, texts
 
@@ -231,6 +232,11 @@ class WorkloadVariant(models.Model):
     def __str__(self) -> str:
         version = self.benchmark_version or "version not stated"
         return f"{self.workload.name} ({self.benchmark.name} {version})"
+
+    @property
+    def concurrency(self) -> Concurrency:
+        """Return its queue depth and number of jobs, as far as they are stated."""
+        return concurrency_of(self.parameters)[0]
 
 
 class ModelComponent(models.Model):

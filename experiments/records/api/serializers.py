@@ -343,6 +343,10 @@ class ObservationSerializer(ReadSerializer):
 
 
 class MeasurementSerializer(ObservationSerializer):
+    """A measured value; queue_depth and jobs (threads, processes, clients) are null where the load states none."""
+
+    queue_depth = serializers.IntegerField(source="variant.concurrency.depth", read_only=True, allow_null=True)
+    jobs = serializers.IntegerField(source="variant.concurrency.jobs", read_only=True, allow_null=True)
     ended_revision = serializers.IntegerField(
         source="ending.revision_id",
         read_only=True,
@@ -358,6 +362,7 @@ class MeasurementSerializer(ObservationSerializer):
         model = Measurement
         fields = (
             *_COORDINATES,
+            *("queue_depth", "jobs"),
             *("value", "unit", "alternative_value", "quality", "machine", "repetition", "repetitions"),
             *("standard_deviation", "minimum", "maximum", "reference", "excluded_because", "excluded_by"),
             *("ended_revision", "source", "raw_file", "line", "note"),

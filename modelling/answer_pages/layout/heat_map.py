@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from kdb.content import Among, taken
+from kdb.shades import shades
 from modelling.answers.content import RECOMMENDED, RankedEntry
 from modelling.evidence.axes import AXES, entry_parts
 from modelling.evidence.question import Grade
@@ -64,29 +65,27 @@ def heat_map(entries: Sequence[RankedEntry], labels: Mapping[str, str]) -> Grid:
     guests, hosts = (
         sorted({pair[side] for pair in of_pair}, key=lambda slug: labels.get(slug, slug)) for side in (0, 1)
     )
-    shades = _shades(entries)
+    of_entry = _shades(entries)
     return Grid(
         tuple(NamedSide(guest, labels.get(guest, guest)) for guest in guests),
         tuple(NamedSide(host, labels.get(host, host)) for host in hosts),
-        tuple(tuple(_cell(guest, host, of_pair.get((guest, host)), shades) for host in hosts) for guest in guests),
+        tuple(tuple(_cell(guest, host, of_pair.get((guest, host)), of_entry) for host in hosts) for guest in guests),
     )
 
 
-def _cell(guest: str, host: str, entry: RankedEntry | None, shades: Mapping[str, int]) -> Cell:
+def _cell(guest: str, host: str, entry: RankedEntry | None, of_entry: Mapping[str, int]) -> Cell:
     if entry is None:
         return Cell(guest, host)
     standing = entry.recommended or BETWEEN
-    return taken(Cell, entry, guest_fs=guest, host_fs=host, shade=shades[entry.key], standing=standing)
+    return taken(Cell, entry, guest_fs=guest, host_fs=host, shade=of_entry[entry.key], standing=standing)
 
 
 def _shades(entries: Sequence[RankedEntry]) -> dict[str, int]:
-    shades = {}
+    of_entry: dict[str, int] = {}
     for part in {entry.part for entry in entries}:
         scale = _heights([entry for entry in entries if entry.part == part])
-        low, high = min(scale.values()), max(scale.values())
-        for key, value in scale.items():
-            shades[key] = 4 if high == low else round(4 * (value - low) / (high - low))
-    return shades
+        of_entry.update(zip(scale, shades(list(scale.values())), strict=True))
+    return of_entry
 
 
 def _heights(members: Sequence[RankedEntry]) -> dict[str, float]:

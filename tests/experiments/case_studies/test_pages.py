@@ -373,6 +373,91 @@ def test_pages_of_a_filtered_list_keep_the_filter(client):
     assert 'href="?hypervisor=kvm&amp;page=2"' in page
 
 
+# Surfaces
+
+
+def make_sweep(metric: str = "operation_rate", unit: str = "ops/s", **fields) -> CaseStudy:
+    """Make random reads at depths 1 and 16 by 1 and 4 jobs; the faster, the more are in flight."""
+    configuration = fields.pop("configuration", None) or make_configuration()
+    for depth, jobs in ((1, 1), (16, 1), (1, 4), (16, 4)):
+        variant = make_variant(parameters={"rw": "randread", "iodepth": depth, "numjobs": jobs})
+        fields |= {"variant": variant, "operation": "random-read", "metric": metric, "unit": unit}
+        make_measurement(1000.0 * depth * jobs, configuration=configuration, **fields)
+    return configuration.case_study
+
+
+def tables_of(response) -> list[list[str]]:
+    """Return the text of each row of each table with tints."""
+    bodies = re.findall(r"<table>(.*?)</table>", response.content.decode(), flags=re.DOTALL)
+    rows = [re.findall(r"<tr>(.*?)</tr>", body, flags=re.DOTALL) for body in bodies if "heat-" in body]
+    return [[re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", row)).strip() for row in table] for table in rows]
+
+
+def test_a_load_at_several_depths_and_numbers_of_jobs_is_one_table_of_depth_by_jobs(client):
+    case_study = make_sweep()
+    make_sweep("latency_p99", "ms", configuration=case_study.configurations.get())
+    publish(case_study)
+    response = client.get(reverse("case-study-detail", args=[case_study.slug]))
+    rates, percentiles = tables_of(response)
+    assert rates == ["Configuration depth 1 depth 16", "jobs: 1 1,000 16,000", "jobs: 4 4,000 64,000"]
+    assert percentiles == rates
+    content = response.content.decode()
+    assert re.findall(r'class="num heat-(\d)"', content) == [
+        "0",
+        "3",
+        "1",
+        "4",
+        "4",
+        "1",
+        "3",
+        "0",
+    ]  # less ms is better
+    assert "Single values" not in content
+    assert "Latency p99 in ms, by queue depth and number of jobs" in text_of(response)
+
+
+def test_a_surface_links_its_numbers_as_csv(client):
+    publish(case_study := make_sweep())
+    page = client.get(reverse("case-study-detail", args=[case_study.slug])).content.decode()
+    address = re.search(r'href="(/api/v1/measurements/[^"]*format=csv)"', page)[1].replace("&amp;", "&")
+    header, *lines = (line.split(",") for line in client.get(address).content.decode().splitlines())
+    at = [header.index(name) for name in ("queue_depth", "jobs", "value")]
+    assert [[line[n] for n in at] for line in lines] == [
+        *(["1", "1", "1000.0"], ["16", "1", "16000.0"], ["1", "4", "4000.0"], ["16", "4", "64000.0"]),
+    ]
+
+
+def test_the_surface_of_a_draft_has_no_link_that_only_published_numbers_have(client, django_user_model):
+    case_study = make_sweep()
+    client.force_login(django_user_model.objects.create_superuser("admin"))
+    page = client.get(reverse("case-study-detail", args=[case_study.slug])).content.decode()
+    assert 'class="num heat-4"' in page
+    assert "/api/v1/measurements/?" not in page
+
+
+def test_several_configurations_at_several_depths_stand_below_one_another(client):
+    case_study = make_case_study("lab")
+    for guest_fs in ("xfs", "ext4"):
+        configuration = make_configuration(case_study, slug=guest_fs, guest_fs=guest_fs)
+        for depth in (4, 1):
+            variant = make_variant(parameters={"queue_depth": depth})
+            make_measurement(10.0 * depth, configuration=configuration, variant=variant)
+    publish(case_study)
+    (table,) = tables_of(client.get(reverse("case-study-detail", args=["lab"])))
+    assert table[0] == "Configuration depth 1 depth 4"
+    assert [row.split()[-2:] for row in table[1:]] == [["10", "40"], ["10", "40"]]
+
+
+def test_configurations_that_were_each_measured_at_one_depth_are_no_surface(client):
+    case_study = make_case_study("lab")
+    for depth, guest_fs in ((1, "xfs"), (4, "ext4")):
+        variant = make_variant(parameters={"iodepth": depth})
+        configuration = make_configuration(case_study, slug=guest_fs, guest_fs=guest_fs)
+        make_measurement(10.0, configuration=configuration, variant=variant)
+    publish(case_study)
+    assert tables_of(client.get(reverse("case-study-detail", args=["lab"]))) == []
+
+
 # Revisions of the knowledge
 
 
