@@ -61,6 +61,26 @@ def test_the_metric_asked_for_is_compared():
     assert [entry["key"] for entry in by_latency["entries"]] == ["xfs", "ext4"]
 
 
+def test_a_percentile_is_compared_with_the_same_percentile_only():
+    """The mean and the tail may disagree: here ext4 is the faster on average, and the slower in the worst requests."""
+    published("latency", "ms", {"ext4": 2.0, "xfs": 3.0})
+    published("latency_p99", "ms", {"ext4": 40.0, "xfs": 5.0})
+    of = {metric: Question(axis="guest-fs", workload="varmail", metric=metric) for metric in METRICS}
+    orders = {metric: [*ratios(of[metric])] for metric in ("latency", "latency_p99", "latency_p95")}
+    assert orders == {"latency": ["ext4", "xfs"], "latency_p99": ["xfs", "ext4"], "latency_p95": []}
+    assert current_snapshot(of["latency_p99"]).result["other_metrics"] == ["latency"]
+
+
+@pytest.mark.parametrize("other", ["latency", "latency_p95"])
+def test_a_percentile_of_one_choice_and_another_latency_of_the_other_compare_nothing(other):
+    case_study = make_case_study()
+    for guest_fs, metric in (("ext4", "latency_p99"), ("xfs", other)):
+        make_measurement(5.0, case_study=case_study, guest_fs=guest_fs, metric=metric, unit="ms")
+    publish(case_study)
+    for metric in (None, "latency_p99", other):
+        assert not ranking_of(Question(axis="guest-fs", workload="varmail", metric=metric)).parts
+
+
 def test_another_metric_stands_in_only_where_throughput_compares_nothing():
     published("throughput", "MiB/s", {"ext4": 100.0})
     published("operation_rate", "ops/s", {"ext4": 100.0, "xfs": 400.0})
