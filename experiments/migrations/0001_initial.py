@@ -624,7 +624,7 @@ class Migration(migrations.Migration):
                 ('image_format', models.CharField(blank=True, max_length=40)),
                 ('allocation', models.CharField(blank=True, choices=[('sparse', 'sparse'), ('metadata', 'metadata only'), ('falloc', 'reserved, not written'), ('full', 'fully written'), ('', 'not stated')], help_text="Of the image's space.", max_length=10)),
                 ('cache_mode', models.CharField(blank=True, max_length=40)),
-                ('io_mode', models.CharField(blank=True, choices=[('threads', 'threads'), ('native', 'native'), ('io_uring', 'io_uring'), ('', 'not stated')], max_length=10)),
+                ('io_mode', models.CharField(blank=True, choices=[('threads', 'threads'), ('native', 'native'), ('io_uring', 'io_uring'), ('sync', 'sync'), ('', 'not stated')], max_length=10)),
                 ('discard', models.CharField(blank=True, choices=[('unmap', 'passed on'), ('ignore', 'ignored'), ('', 'not stated')], help_text='Of what the guest frees.', max_length=10)),
                 ('disk_bus', models.CharField(blank=True, max_length=40)),
                 ('iothread', models.CharField(blank=True, choices=[('yes', 'one for each disk'), ('no', 'none'), ('', 'not stated')], help_text='Whether a thread of its own serves the disk.', max_length=10)),
