@@ -21,7 +21,7 @@ CASE_STUDIES = [entry.fields for source in (PAPERS, OTHERS) for entry in source[
 
 
 def test_all_are_looked_at():
-    assert (len(PUBLICATIONS), len(CASE_STUDIES)) == (5 + 57, 7 + 58)
+    assert (len(PUBLICATIONS), len(CASE_STUDIES)) == (5 + 61, 7 + 62)
 
 
 def test_a_title_is_words_and_no_slug():
