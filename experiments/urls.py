@@ -39,6 +39,7 @@ urlpatterns = [
     path("collect.sh", imports.collect_script, name="collect-script"),
     path("results-template.<slug:suffix>", imports.table_template, name="table-template"),
     path("sources/", case_studies.source_list, name="source-list"),
+    path("result-sets/", knowledge.result_set_list, name="result-set-list"),
     path("search/", search.search_page, name="search"),
     path("knowledge/", knowledge.knowledge, name="knowledge"),
     path("knowledge/glossary/", knowledge.glossary_page, name="glossary"),

@@ -36,6 +36,7 @@ PUBLIC = [
     "/guidance/?axis=cache-mode",
     "/guidance/contradictions/",
     "/sources/",
+    "/result-sets/",
     "/knowledge/glossary/",
     "/knowledge/revisions/",
     "/knowledge/file-systems/btrfs/",

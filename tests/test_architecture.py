@@ -47,6 +47,7 @@ ROOMS = [
     ("experiments.published_evidence.files", True, "the files of fixtures/, read strictly"),
     ("experiments.published_evidence.studies", True, "what others published, a folder a case study"),
     ("experiments.published_evidence.abilities", True, "what choices can do besides speed"),
+    ("experiments.published_evidence.result_sets", True, "which public results are not in yet"),
     ("experiments.models", False, "what one row of the facts is"),
     ("experiments.signals", False, "what experiments tells the rest of the system"),
     ("experiments.templatetags", False, "how numbers and units are printed"),

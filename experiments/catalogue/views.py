@@ -7,6 +7,7 @@ from django.views.decorators.http import require_safe
 
 from experiments.models import Benchmark, FileSystem, Hypervisor, Workload
 from experiments.published_evidence.abilities import ABILITIES
+from experiments.published_evidence.result_sets import result_sets
 from experiments.records import visible
 
 from . import pages
@@ -37,6 +38,12 @@ def abilities(request: HttpRequest) -> HttpResponse:
     return render(
         request, "experiments/abilities.html", {"abilities": ABILITIES.values(), "tables": pages.ability_tables()}
     )
+
+
+@require_safe
+def result_set_list(request: HttpRequest) -> HttpResponse:
+    """Show public result sets that are not in the evidence yet."""
+    return render(request, "experiments/result_set_list.html", {"result_sets": result_sets()})
 
 
 @require_safe

@@ -289,6 +289,11 @@ class CaseStudy(models.Model):
     def __str__(self) -> str:
         return self.title
 
+    @property
+    def year(self) -> int | None:
+        """Return the year in which it was measured, else published; None where neither is stated."""
+        return self.measured_year or (self.publication.year if self.publication else None)
+
 
 class Ending(models.Model):
     """One decision that a published case study, or rows of it, no longer count although they were not retracted."""

@@ -19,13 +19,18 @@ _CELL = ("configuration_id", *MEASUREMENT_FIELDS)
 
 def protocol_of(case_study: CaseStudy) -> Protocol:
     """Judge the first MAX_NUMBERS numbers of a case study by protocol and plausibility; five queries."""
+    numbers, flagged = numbers_of(case_study)
+    return protocol.judge(numbers, settings.KDB_WHOLE_RUN_SECONDS, flagged)
+
+
+def numbers_of(case_study: CaseStudy) -> tuple[list[Number], tuple[plausibility.FlaggedNumber, ...]]:
+    """Return the first MAX_NUMBERS numbers of a case study, and the implausible ones; five queries."""
     numbers = list(islice(_numbers(case_study), MAX_NUMBERS))
     flagged = [
         plausibility.FlaggedNumber(**value.key, value=value.value, unit=value.unit, flag=flag.kind, reason=flag.reason)
         for value, flag in plausibility.implausible(value for _, value in numbers)
     ]
-    in_order = tuple(sorted(flagged, key=repr))
-    return protocol.judge((number for number, _ in numbers), settings.KDB_WHOLE_RUN_SECONDS, in_order)
+    return [number for number, _ in numbers], tuple(sorted(flagged, key=repr))
 
 
 def disks_of(case_study: CaseStudy) -> plausibility.Disks:
@@ -36,7 +41,7 @@ def disks_of(case_study: CaseStudy) -> plausibility.Disks:
         kind=storage.kind,
         description=storage.description,
         raid=storage.raid,
-        year=case_study.measured_year or (case_study.publication.year if case_study.publication else None),
+        year=case_study.year,
         interface_limit=storage.interface_limit,
         sequential_limit=max(storage.sequential_read_limit or 0.0, storage.sequential_write_limit or 0.0) or None,
         source=storage.source,
@@ -131,7 +136,7 @@ def _number(
 def _unstated(case_study: CaseStudy, configuration: Configuration) -> Iterator[str]:
     """Yield, in words, each setting between load and disk that is not stated."""
     if not (configuration.storage_kind or case_study.storage.kind):
-        yield "kind of disk"
+        yield protocol.KIND_OF_DISK
     if configuration.is_native:
         if configuration.host_fs_id is None:
             yield "file system"

@@ -18,6 +18,7 @@ NOT_STATED: State = "not stated"
 BELOW_MINIMUM = "below the minimum"  # the lint rule of imports that finds anecdotes
 LEAST_RUNS = 2  # a spread needs at least two
 WHOLE_SECONDS = 30.0  # the default of KDB_WHOLE_RUN_SECONDS
+KIND_OF_DISK = "kind of disk"  # as a setting that is not stated
 UNCACHED = ("none", "directsync")  # cache modes of QEMU that bypass the host's page cache
 _SECONDS = re.compile(r"\b(\d+(?:\.\d+)?) ?s\b")
 _DIRECT = re.compile(r"\b(O_DIRECT|direct=1|direct)\b")
@@ -58,7 +59,16 @@ class Number:
     @property
     def fits_memory(self) -> bool:
         """Tell whether the files are known to fit into memory, so that a cache may answer."""
-        return _memory(self, WHOLE_SECONDS) == NOT_MET
+        return self.against_memory == NOT_MET
+
+    @property
+    def against_memory(self) -> State:
+        """Return whether the load got past all memory: not met where a cache may have answered."""
+        return _memory(self, WHOLE_SECONDS)
+
+    @property
+    def states_disks(self) -> bool:
+        return KIND_OF_DISK not in self.unstated
 
 
 @dataclass(frozen=True)

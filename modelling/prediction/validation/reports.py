@@ -11,8 +11,9 @@ from typing import Any
 from django.utils.timezone import now
 
 from experiments.models import CaseStudy
-from experiments.records.checklist import protocol_of
+from experiments.records.checklist import numbers_of
 from experiments.rules.plausibility import FlaggedNumber
+from experiments.rules.protocol import NOT_STATED
 from kdb.cost import budget
 from modelling.answer_store.caveats import clear_cache
 from modelling.answers.knowledge import assumptions, published_knowledge
@@ -29,7 +30,7 @@ from .left_out_groups import calibration, examples, forecast_left_out_groups, fo
 logger = logging.getLogger(__name__)
 
 # The ranking's version, and in the last two digits our own, raised where the same evidence gives another report.
-METHOD = 100 * ranking.METHOD + 11
+METHOD = 100 * ranking.METHOD + 12
 JOB = "recompute_quality"
 MOST_FLAGGED = 500  # implausible numbers listed
 LEAST_INSIDE = 0.9  # share of ratios inside 95 % intervals, below which forecasts should not be used
@@ -58,26 +59,49 @@ KEPT = KeptReport(QualityReport, METHOD, JOB, compute, is_wanted=True)
 def _build_report(revision: int) -> dict[str, Any]:
     """Return the report as JSON-ready data."""
     groups = _leave_out_groups()
+    stated, flagged = _read_numbers()
     report = ModelQuality(
         revision=revision,
         forecasts=ForecastsInUse(IN_USE, LABEL, SINCE, _shortfalls(groups.forms)),
         groups=groups,
-        notes=tuple(_notes(groups)),
-        flagged=tuple(_find_implausible()),
+        notes=(*_notes(groups), *stated),
+        flagged=tuple(flagged),
     )
     ready: dict[str, Any] = json.loads(json.dumps(asdict(report), default=date.isoformat))
     return ready
 
 
-def _find_implausible() -> list[FlaggedNumber]:
-    """Return at most MOST_FLAGGED implausible published numbers (experiments.rules.plausibility)."""
+def _read_numbers() -> tuple[list[str], list[FlaggedNumber]]:
+    """Return sentences on what sources state of published numbers, and at most MOST_FLAGGED implausible ones."""
     flagged: list[FlaggedNumber] = []
+    stated: dict[str, list[list[bool]]] = {"The kind of disk": [], "The year": [], "Whether files fit into memory": []}
+    in_memory = 0
     for case_study in CaseStudy.objects.published().select_related("publication", "server", "storage"):
         budget.check()
-        flagged += protocol_of(case_study).flagged
-        if len(flagged) >= MOST_FLAGGED:
-            break
-    return flagged[:MOST_FLAGGED]
+        numbers, implausible = numbers_of(case_study)
+        flagged += implausible
+        in_memory += sum(number.fits_memory for number in numbers)
+        facts = (
+            [number.states_disks for number in numbers],
+            [case_study.year is not None] * len(numbers),
+            [number.against_memory != NOT_STATED for number in numbers],
+        )
+        for of_fact, states in zip(stated.values(), facts, strict=True):
+            if states:
+                of_fact.append(states)
+    sentences = [_describe_coverage(fact, studies) for fact, studies in stated.items() if studies]
+    if sentences:
+        sentences[-1] += f" Of {in_memory:,} it is known that they fit: a cache may have answered."
+    return sentences, flagged[:MOST_FLAGGED]
+
+
+def _describe_coverage(fact: str, studies: Sequence[Sequence[bool]]) -> str:
+    """State of how many numbers and case studies something is stated. studies : of each its numbers"""
+    numbers, count = sum(map(sum, studies)), sum(map(len, studies))
+    whole, some = sum(map(all, studies)), sum(map(any, studies))
+    partly = f", of some in {some - whole} more" if some > whole else ""
+    share = f"{numbers:,} of {count:,} numbers ({numbers / count:.0%})"
+    return f"{fact} is stated of {share}: of all in {whole} of {len(studies)} case studies{partly}."
 
 
 def _leave_out_groups() -> GroupsLeftOut:

@@ -12,7 +12,14 @@ from kdb.models import Job
 from modelling.evidence import storage
 from modelling.models import Arm, QualityReport
 from modelling.prediction.validation import reports, tables
-from tests.factories import make_case_study, make_measurement, publish
+from tests.factories import (
+    make_case_study,
+    make_configuration,
+    make_measurement,
+    make_publication,
+    make_storage,
+    publish,
+)
 from tests.test_architecture import ROOT
 
 pytestmark = pytest.mark.django_db
@@ -94,6 +101,25 @@ def test_numbers_that_no_disk_made_are_listed_with_their_case_study(client):
     (table,) = [tables._implausible_table({"flagged": [number]}, {"workload": {}})]
     assert (table.rows[0][0], table.links) == (slug, (f"/case-studies/{slug}/#protocol",))
     assert client.get(table.links[0]).status_code == 200
+
+
+def test_it_counts_what_sources_state_of_disks_year_and_memory(client):
+    """A draft counts nowhere; a study that states something of one number only is counted apart."""
+    whole = make_case_study(
+        storage=make_storage(kind="nvme"), publication=make_publication(year=2020), fits_cache="yes"
+    )
+    partly, draft = (make_case_study(storage=make_storage(kind=""), publication=None) for _ in range(2))
+    for case_study in (whole, partly, draft):
+        for kind in ("hdd", ""):
+            make_measurement(configuration=make_configuration(case_study, storage_kind=kind))
+    publish(whole, partly)
+    disks, year, memory = client.get(API).json()["notes"][-3:]
+    assert disks == (
+        "The kind of disk is stated of 3 of 4 numbers (75%): of all in 1 of 2 case studies, of some in 1 more."
+    )
+    assert year == "The year is stated of 2 of 4 numbers (50%): of all in 1 of 2 case studies."
+    assert memory.startswith("Whether files fit into memory is stated of 2 of 4 numbers (50%)")
+    assert memory.endswith("Of 2 it is known that they fit: a cache may have answered.")
 
 
 def test_plots_draw_what_the_report_says_and_tabulate_it(client):
