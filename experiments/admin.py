@@ -14,6 +14,7 @@ from .models import (
     CaseStudy,
     Claim,
     Configuration,
+    Contributor,
     DerivedValue,
     FileSystem,
     Hypervisor,
@@ -41,6 +42,12 @@ class CatalogueAdmin(admin.ModelAdmin):
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
         """Return the slug as read-only for existing rows, because cited URLs and cached answers contain it."""
         return ("slug",) if obj else ()
+
+
+@admin.register(Contributor)
+class ContributorAdmin(admin.ModelAdmin):
+    list_display = ("slug", "name", "user")
+    readonly_fields = ("slug", "user")
 
 
 @admin.register(PrivateKey)

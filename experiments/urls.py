@@ -7,6 +7,7 @@ from .case_studies import revision_views
 from .case_studies import views as case_studies
 from .catalogue import views as knowledge
 from .catalogue.search import views as search
+from .contributors import views as contributors
 from .imports.drafts import import_views as imports
 from .imports.drafts import views as drafts
 from .imports.tables import views as tables
@@ -40,6 +41,10 @@ urlpatterns = [
     path("results-template.<slug:suffix>", imports.table_template, name="table-template"),
     path("sources/", case_studies.source_list, name="source-list"),
     path("result-sets/", knowledge.result_set_list, name="result-set-list"),
+    path("contributors/your-name/", contributors.your_name, name="your-name"),
+    path("contributors/<slug:slug>/", contributors.contributor_detail, name="contributor-detail"),
+    path("contributors/<slug:slug>/badge.svg", contributors.badge, name="contributor-badge"),
+    path("contributors/<slug:slug>/citation.bib", contributors.citation, name="contributor-citation"),
     path("search/", search.search_page, name="search"),
     path("knowledge/", knowledge.knowledge, name="knowledge"),
     path("knowledge/glossary/", knowledge.glossary_page, name="glossary"),

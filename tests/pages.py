@@ -55,6 +55,7 @@ PRIVATE = [
     "/tables/new/",
     "/accounts/",
     "/accounts/notifications/",
+    "/contributors/your-name/",
     "/accounts/second-factor/",
     "/following/",
     "/machines/",

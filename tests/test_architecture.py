@@ -60,6 +60,7 @@ ROOMS = [
     ("experiments.catalogue", False, "the names that evidence is filed under"),
     ("experiments.catalogue.search", False, "search over everything visible"),
     ("experiments.case_studies", False, "the life of a case study, its page, its draft and its bundle"),
+    ("experiments.contributors", False, "the pages of those who brought case studies"),
     ("experiments.published_evidence.releases.redaction", True, "what is taken out of the texts of a release"),
     ("experiments.published_evidence.releases.digests", True, "what makes a case study the same one again"),
     ("experiments.published_evidence.releases", False, "the published evidence as one file, out and in again"),

@@ -12,7 +12,14 @@ def entries(case_study: CaseStudy, address: str) -> str:
     revision = f"Knowledge revision {case_study.published_revision_id}"
     if case_study.retracted_revision_id:
         revision += f", {case_study.status} at revision {case_study.retracted_revision_id}"
-    fields = {"title": case_study.title, "howpublished": "KDB, case study", "url": address, "note": revision}
+    contributor = getattr(case_study.owner, "contributor", None)
+    fields = {
+        "author": contributor.name if contributor else "",
+        "title": case_study.title,
+        "howpublished": "KDB, case study",
+        "url": address,
+        "note": revision,
+    }
     texts = [entry("misc", f"kdb-{case_study.slug}", fields)]
     if case_study.publication is not None:
         texts.append(_publication(case_study.publication))

@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from experiments import permissions
-from experiments.models import CaseStudy, DerivedValue, Ending, KnowledgeRevision, Measurement
+from experiments.models import CaseStudy, Contributor, DerivedValue, Ending, KnowledgeRevision, Measurement
 from experiments.records import visible
 from kdb.web import linked_data
 from kdb.web.addresses import site_of
@@ -64,6 +64,7 @@ def case_study_detail(request: HttpRequest, slug: str) -> HttpResponse:
         "replaces": [ending for ending in endings if ending.replaced_by_id == case_study.pk],
         "may_retract": permissions.may_retract(request.user, case_study),
         "linked_data": linked_data.script(linked.dataset(case_study, site_of(request))) if is_public else "",
+        "contributor": _contributor(case_study) if is_public else None,
         "loaded": getattr(case_study, "loaded", None),
         "may_end": permissions.may_end(request.user, case_study),
         "may_repeat": case_study.status == CaseStudy.Status.PUBLISHED and permissions.may_operate(request.user),
@@ -72,6 +73,10 @@ def case_study_detail(request: HttpRequest, slug: str) -> HttpResponse:
     if not is_public:
         response["Cache-Control"] = "private, no-store"
     return response
+
+
+def _contributor(case_study: CaseStudy) -> Contributor | None:
+    return Contributor.objects.filter(user=case_study.owner_id).first() if case_study.owner_id else None
 
 
 @require_safe
@@ -110,7 +115,9 @@ def case_study_bundle(request: HttpRequest, slug: str) -> FileResponse:
 @require_safe
 def citation(request: HttpRequest, slug: str) -> HttpResponse:
     """Return BibTeX entries of the case study and its publication."""
-    case_study = get_object_or_404(CaseStudy.objects.visible().select_related("publication"), slug=slug)
+    case_study = get_object_or_404(
+        CaseStudy.objects.visible().select_related("publication", "owner__contributor"), slug=slug
+    )
     address = request.build_absolute_uri(reverse("case-study-detail", args=[slug]))
     response = HttpResponse(bibtex.entries(case_study, address), content_type="application/x-bibtex; charset=utf-8")
     response["Content-Disposition"] = f'attachment; filename="{slug}.bib"'

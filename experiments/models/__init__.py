@@ -13,6 +13,7 @@ from .catalogue import (
     Workload,
     WorkloadVariant,
 )
+from .contributor import Contributor
 from .imported import AuditEntry, ImportBatch, PastedTable, RawChunk, RawFile
 from .laboratory import AskedCommand, Host, PrivateKey, StoragePool
 from .measurement import DerivedValue, Measurement
@@ -31,6 +32,7 @@ __all__ = [
     "Claim",
     "ComponentName",
     "Configuration",
+    "Contributor",
     "DerivedValue",
     "DiskStatistics",
     "Ending",

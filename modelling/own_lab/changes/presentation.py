@@ -14,7 +14,6 @@ from .content import FASTER, SLOWER, STEADY, UNKNOWN, Current, Drift, History, L
 from .statistics.newest import newest_drift
 from .words import drift_sentence
 
-_LONGEST_LABEL, _MARGIN, _SIGN = 60, 10, 7  # of a badge: signs; pixels at the sides of a part, and of a sign
 _COLOURS, _DOUBT = {STEADY: "#2e7d32", SLOWER: "#b3261e", FASTER: "#1565c0", UNKNOWN: "#5f6368"}, "#8a5a00"
 SHOWN = 60  # points of a chart: more cannot be told apart on a phone
 LISTED = 100  # rows of the table of points
@@ -38,14 +37,12 @@ def make_history(
     return History(series.key, series, current.name, series.unit, current, tuple(points), tuple(levels), drift)
 
 
-def badge(current: Current) -> dict[str, Any]:
-    """Return the words of a badge, its colour, and the width of its parts in pixels."""
-    label = f"{current.load} on {current.name}"[:_LONGEST_LABEL]
+def badge(current: Current) -> tuple[str, str, str]:
+    """Return the label of a badge, its text and its colour."""
+    label = f"{current.load} on {current.name}"
     state = current.not_known or current.state
     text = f"{current.point.value:,.0f} {current.unit}, {state}" if current.point else state
-    left, right = (_MARGIN + _SIGN * len(words) for words in (label, text))
-    colour = _COLOURS.get(current.state, _DOUBT)
-    return {"label": label, "text": text, "left": left, "right": right, "width": left + right, "colour": colour}
+    return label, text, _COLOURS.get(current.state, _DOUBT)
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from experiments import permissions
 from kdb.web.addresses import site_of
+from kdb.web.badges import render_badge
 from modelling.models import Laboratory, SharedSeries
 from modelling.own_lab.selectors import laboratories_of
 
@@ -94,7 +95,7 @@ def badge(request: HttpRequest, address: str) -> HttpResponse:
     """Draw how fast a shared series is, for pages elsewhere."""
     opened = get_object_or_404(SharedSeries, address=address)
     (current,) = selectors.speeds_now(opened.laboratory, [(Series.of(opened.about), opened.about["name"])])
-    return render(request, "modelling/badge.svg", presentation.badge(current), content_type="image/svg+xml")
+    return render_badge(request, *presentation.badge(current))
 
 
 @require_safe
