@@ -44,7 +44,6 @@ urlpatterns = [
     path("contributors/your-name/", contributors.your_name, name="your-name"),
     path("contributors/<slug:slug>/", contributors.contributor_detail, name="contributor-detail"),
     path("contributors/<slug:slug>/badge.svg", contributors.badge, name="contributor-badge"),
-    path("contributors/<slug:slug>/citation.bib", contributors.citation, name="contributor-citation"),
     path("search/", search.search_page, name="search"),
     path("knowledge/", knowledge.knowledge, name="knowledge"),
     path("knowledge/glossary/", knowledge.glossary_page, name="glossary"),

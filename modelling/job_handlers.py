@@ -58,7 +58,7 @@ def preview_publication(run: jobs.JobRun, case_study_id: int) -> None:
 
 @jobs.handler(effects.JOB)
 def recompute_effects(run: jobs.JobRun) -> None:
-    """Compute which headlines changed when published evidence ended."""
+    """Compute which headlines changed when evidence was published or ended."""
     effects.compute_effects(run.step)
 
 

@@ -58,6 +58,7 @@ urlpatterns = [
     path("knowledge/revisions/<int:number>/", preview_views.revision_effects, name="revision-effects"),
     path("case-studies/<slug:slug>/fair-play/", fair_play_audit.fair_play, name="fair-play"),
     path("case-studies/<slug:slug>/claims/", claim_views.claims_of_case_study, name="claims-of-case-study"),
+    path("case-studies/<slug:slug>/effects/", preview_views.case_study_effects, name="case-study-effects"),
     path("claims/", claim_views.claim_papers, name="claim-papers"),
     path("claims/<slug:slug>/", claim_views.claims_of_paper, name="claims-of-paper"),
     path("claims/<slug:slug>/<slug:code>/", claim_views.claim_detail, name="claim-detail"),

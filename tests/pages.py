@@ -28,6 +28,7 @@ PUBLIC = [
     "/case-studies/p3-cs1/",
     "/case-studies/p1/fair-play/",
     "/case-studies/p1/claims/",
+    "/case-studies/p1/effects/",
     "/knowledge/",
     "/abilities/",
     "/guides/",

@@ -102,7 +102,7 @@ def test_no_address_is_left_out():
     walked |= {"files/<int:pk>/", "imports/<int:pk>/", "laboratory/outputs/<int:pk>/"}
     walked |= {"laboratories/sittings/<int:pk>/", "laboratories/<slug:slug>/series/<slug:key>/"}
     walked |= {"measured/<slug:slug>/"}  # tests/modelling/own_lab
-    walked |= {f"contributors/<slug:slug>/{end}" for end in ("", "badge.svg", "citation.bib")}  # tests/experiments
+    walked |= {f"contributors/<slug:slug>/{end}" for end in ("", "badge.svg")}  # tests/experiments
     walked |= {f"series/<slug:address>/{end}" for end in ("", "badge.svg", "<int:sitting>/")}  # the same
     walked |= {"series-changes/<int:pk>/", "guidance/<slug:code>/"}  # tests/modelling/guidance
     walked |= {"measurements/<int:pk>/", "derived-values/<int:pk>/", "knowledge/revisions/<int:number>/"}

@@ -55,7 +55,7 @@ def case_study_detail(request: HttpRequest, slug: str) -> HttpResponse:
     case_study = get_object_or_404(seen, slug=slug)
     endings = Ending.objects.filter(Q(case_study=case_study) | Q(replaced_by=case_study))
     endings = endings.select_related("case_study", "replaced_by")
-    is_public = case_study.status in CaseStudy.VISIBLE
+    is_public, owner = case_study.status in CaseStudy.VISIBLE, case_study.owner_id
     context = {
         "page": pages.case_study_page(case_study),
         "case_study": case_study,
@@ -64,7 +64,7 @@ def case_study_detail(request: HttpRequest, slug: str) -> HttpResponse:
         "replaces": [ending for ending in endings if ending.replaced_by_id == case_study.pk],
         "may_retract": permissions.may_retract(request.user, case_study),
         "linked_data": linked_data.script(linked.dataset(case_study, site_of(request))) if is_public else "",
-        "contributor": _contributor(case_study) if is_public else None,
+        "contributor": owner and is_public and Contributor.objects.filter(user=owner).first(),
         "loaded": getattr(case_study, "loaded", None),
         "may_end": permissions.may_end(request.user, case_study),
         "may_repeat": case_study.status == CaseStudy.Status.PUBLISHED and permissions.may_operate(request.user),
@@ -73,10 +73,6 @@ def case_study_detail(request: HttpRequest, slug: str) -> HttpResponse:
     if not is_public:
         response["Cache-Control"] = "private, no-store"
     return response
-
-
-def _contributor(case_study: CaseStudy) -> Contributor | None:
-    return Contributor.objects.filter(user=case_study.owner_id).first() if case_study.owner_id else None
 
 
 @require_safe

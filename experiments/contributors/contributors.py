@@ -5,13 +5,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.db.models import Count
+from django.template.defaultfilters import pluralize
 from django.utils.text import slugify
 
 from experiments.case_studies import bibtex
 from experiments.models import CaseStudy, Contributor, KnowledgeRevision, Measurement
 from experiments.records import visible
-
-PAGES = ("your-name",)  # beside the slugs of contributors
 
 
 def choose_name(user: Any, name: str) -> Contributor:
@@ -24,7 +23,7 @@ def choose_name(user: Any, name: str) -> Contributor:
 
 def _free_slug(name: str) -> str:
     slug = slugify(name)[:50] or "contributor"
-    is_taken = slug in PAGES or Contributor.objects.filter(slug=slug).exists()
+    is_taken = slug == "your-name" or Contributor.objects.filter(slug=slug).exists()
     return f"{slug}-{secrets.token_hex(2)}" if is_taken else slug
 
 
@@ -37,29 +36,19 @@ class ContributorPage:
     revision: int
 
     @property
-    def measurements(self) -> int:
-        return sum(count for case_study, count in self.studies if case_study.status == CaseStudy.Status.PUBLISHED)
-
-    @property
     def counts(self) -> str:
-        studies, numbers = len(self.studies), self.measurements
-        return (
-            f"{studies} case {'study' if studies == 1 else 'studies'}, "
-            f"{numbers:,} measurement{'' if numbers == 1 else 's'}"
-        )
+        """Return "2 case studies, 30 measurements", without measurements that ended."""
+        counted = [count for case_study, count in self.studies if case_study.status == CaseStudy.Status.PUBLISHED]
+        studies = f"{len(self.studies)} case stud{pluralize(self.studies, 'y,ies')}"
+        return f"{studies}, {sum(counted):,} measurement{pluralize(sum(counted))}"
 
     def citation(self, address: str) -> str:
         """Return the page as a line of text. address : of the page"""
         return f"{self.contributor.name}: {self.counts}. KDB, knowledge revision {self.revision}. {address}"
 
     def bibtex(self, address: str) -> str:
-        fields = {
-            "author": self.contributor.name,
-            "title": self.counts,
-            "howpublished": "KDB, contributor",
-            "url": address,
-            "note": f"Knowledge revision {self.revision}",
-        }
+        where = f"KDB, knowledge revision {self.revision}"
+        fields = {"author": self.contributor.name, "title": self.counts, "howpublished": where, "url": address}
         return bibtex.entry("misc", f"kdb-contributor-{self.contributor.slug}", fields)
 
 
@@ -68,9 +57,9 @@ def contributor_page(slug: str) -> ContributorPage | None:
     contributor = Contributor.objects.filter(slug=slug).first()
     if contributor is None:
         return None
-    studies = visible.case_studies().filter(owner=contributor.user_id).select_related("publication")
-    own = list(studies.order_by("-published_revision", "slug"))
+    own = visible.case_studies().filter(owner=contributor.user_id).select_related("publication")
+    own = own.order_by("-published_revision", "slug")
     rows = Measurement.objects.filter(configuration__case_study__in=own, excluded_because="").order_by()
     counts = dict(rows.values_list("configuration__case_study").annotate(Count("pk")))
-    pairs = [(case_study, counts.get(case_study.pk, 0)) for case_study in own]
-    return ContributorPage(contributor, pairs, KnowledgeRevision.now()) if own else None
+    studies = [(case_study, counts.get(case_study.pk, 0)) for case_study in own]
+    return ContributorPage(contributor, studies, KnowledgeRevision.now()) if studies else None

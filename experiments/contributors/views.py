@@ -1,4 +1,4 @@
-"""Pages of contributors: one each, its citation and badge, and the form for one's own name."""
+"""Pages of contributors: one each, its badge, and the form for one's own name."""
 
 from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
@@ -15,15 +15,11 @@ from kdb.web.form_types import ModelForm
 
 from .contributors import ContributorPage, choose_name, contributor_page
 
-CACHED_SECONDS = 600  # of a badge
-_COLOUR = "#1565c0"
-
 
 class NameForm(ModelForm[Contributor]):
     class Meta:
         model = Contributor
         fields = ("name",)
-        labels = {"name": "Your public name"}
 
 
 @never_cache
@@ -34,11 +30,11 @@ def your_name(request: HttpRequest) -> HttpResponse:
     user = user_of(request)
     contributor = Contributor.objects.filter(user=user).first()
     form = NameForm(request.POST or None, instance=contributor)
-    if request.method == "POST" and "withdraw" in request.POST:
-        Contributor.objects.filter(user=user).delete()
-        return redirect("your-name")
-    if request.method == "POST" and form.is_valid():
-        choose_name(user, form.cleaned_data["name"])
+    if "withdraw" in request.POST or form.is_valid():
+        if "withdraw" in request.POST:
+            Contributor.objects.filter(user=user).delete()
+        else:
+            choose_name(user, form.cleaned_data["name"])
         return redirect("your-name")
     page = contributor_page(contributor.slug) if contributor else None
     context = {"form": form, "contributor": contributor, "page": page}
@@ -49,26 +45,16 @@ def your_name(request: HttpRequest) -> HttpResponse:
 def contributor_detail(request: HttpRequest, slug: str) -> HttpResponse:
     """Show what a contributor published."""
     page = _page(slug)
-    site = site_of(request)
-    address = f"{site}{reverse('contributor-detail', args=[slug])}"
-    context = {"page": page, "site": site, "address": address, "citation": page.citation(address)}
+    address = f"{site_of(request)}{reverse('contributor-detail', args=[slug])}"
+    context = {"page": page, "address": address, "citation": page.citation(address), "bibtex": page.bibtex(address)}
     return render(request, "experiments/contributor_detail.html", context)
 
 
 @require_safe
-def citation(request: HttpRequest, slug: str) -> HttpResponse:
-    """Return the contributor's page as a BibTeX entry."""
-    address = f"{site_of(request)}{reverse('contributor-detail', args=[slug])}"
-    response = HttpResponse(_page(slug).bibtex(address), content_type="application/x-bibtex; charset=utf-8")
-    response["Content-Disposition"] = f'attachment; filename="{slug}.bib"'
-    return response
-
-
-@require_safe
-@cache_control(public=True, max_age=CACHED_SECONDS)
+@cache_control(public=True, max_age=600)
 def badge(request: HttpRequest, slug: str) -> HttpResponse:
     """Draw how much a contributor published, for pages elsewhere."""
-    return badges.render_badge(request, "KDB", _page(slug).counts, _COLOUR)
+    return badges.render_badge(request, "KDB", _page(slug).counts, "#1565c0")
 
 
 def _page(slug: str) -> ContributorPage:

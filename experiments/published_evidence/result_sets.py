@@ -26,12 +26,7 @@ class ResultSet:
 
 
 @cache
-def result_sets() -> tuple[ResultSet, ...]:
-    """Return the result sets that come with KDB. Raises EvidenceError."""
-    return read(PATH)
-
-
-def read(path: Path) -> tuple[ResultSet, ...]:
+def result_sets(path: Path = PATH) -> tuple[ResultSet, ...]:
     """Return the result sets of a file, in its order. Raises EvidenceError, which names file, line and field."""
     return tuple(_result_set(entry) for entry in read_csv(path, ResultSet.__dataclass_fields__))
 

@@ -66,10 +66,6 @@ class Number:
         """Return whether the load got past all memory: not met where a cache may have answered."""
         return _memory(self, WHOLE_SECONDS)
 
-    @property
-    def states_disks(self) -> bool:
-        return KIND_OF_DISK not in self.unstated
-
 
 @dataclass(frozen=True)
 class Condition:

@@ -13,6 +13,7 @@ class Topic(models.TextChoices):
     MACHINES = "machines", "on my hosts a pool fills up, a disk became slow, a move failed, or a plan waits for me"
     CHANGE = "change", "a machine of my laboratory became faster or slower"
     QUESTION = "question", "a publication changed the answer to a question I follow"
+    OPPOSITE = "opposite", "a new case study contradicts one of mine"
 
 
 class Subscription(models.Model):

@@ -64,14 +64,12 @@ class PreviewView(APIView):
 
 
 class EffectsSerializer(Fields):
-    state = serializers.ChoiceField(
-        choices=["none", "computing", "ready"], help_text="None: the revision took nothing out of the knowledge."
-    )
+    state = serializers.ChoiceField(choices=["none", "computing", "ready"], help_text="None: nobody looks at it.")
     result = shape_of(effects.Effects)(allow_null=True)
 
 
 class EffectsView(PublicView):
-    """The headlines that moved where a revision took something out of the knowledge."""
+    """The headlines that a revision moved, where it ended something or published one case study."""
 
     @extend_schema(operation_id="revisions_effects", tags=["revisions"], responses=EffectsSerializer)
     def get(self, request: Request, number: int) -> Response:

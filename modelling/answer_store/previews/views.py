@@ -1,4 +1,4 @@
-"""Pages: the preview of a publication, for those who may see the draft; the effects of a retraction, for everybody."""
+"""Pages: the preview of a publication, for those who may see the draft; what a revision changed, for everybody."""
 
 from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
@@ -7,7 +7,9 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from experiments import permissions
 from experiments.models import KnowledgeRevision
+from experiments.records import visible
 from kdb.web.htmx import varies_for_htmx, wants_fragment
+from modelling.evidence.like_machines import like_machines
 
 from . import effects
 from . import preview as previews
@@ -34,10 +36,27 @@ def preview(request: HttpRequest, slug: str) -> HttpResponse:
 
 @require_safe
 def revision_effects(request: HttpRequest, number: int) -> HttpResponse:
-    """Show which headlines moved where this revision took something out of the knowledge."""
+    """Show which headlines this revision moved."""
     revision = get_object_or_404(KnowledgeRevision, number=number)
-    if not effects.has_effects(revision):
-        raise Http404(f"revision {number} took nothing out")
     kept = effects.find_effects(number)
+    if kept is None and not effects.has_effects(revision):
+        raise Http404(f"nobody looked at what revision {number} changed")
     context = {"revision": revision, "result": kept.result if kept else None}
     return render(request, "modelling/revision_effects.html", context)
+
+
+@require_safe
+@varies_for_htmx
+def case_study_effects(request: HttpRequest, slug: str) -> HttpResponse:
+    """Show what a case study changed by its publication, and how its machine stands among like ones."""
+    case_study = get_object_or_404(visible.case_studies(), slug=slug)
+    revision = get_object_or_404(KnowledgeRevision, published_case_studies=case_study)
+    kept = effects.find_effects(revision.number)
+    context = {
+        "case_study": case_study,
+        "result": kept.result if kept and kept.result["case_study"] == slug else None,
+        "is_computing": kept is None and effects.has_effects(revision),
+        "machines": like_machines(case_study),
+    }
+    template = "_case_study_effects" if wants_fragment(request) else "case_study_effects"
+    return render(request, f"modelling/{template}.html", context)

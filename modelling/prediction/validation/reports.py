@@ -3,6 +3,7 @@
 import hashlib
 import json
 import logging
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from datetime import date
@@ -13,7 +14,7 @@ from django.utils.timezone import now
 from experiments.models import CaseStudy
 from experiments.records.checklist import numbers_of
 from experiments.rules.plausibility import FlaggedNumber
-from experiments.rules.protocol import NOT_STATED
+from experiments.rules.protocol import KIND_OF_DISK, NOT_STATED
 from kdb.cost import budget
 from modelling.answer_store.caveats import clear_cache
 from modelling.answers.knowledge import assumptions, published_knowledge
@@ -74,22 +75,18 @@ def _build_report(revision: int) -> dict[str, Any]:
 def _read_numbers() -> tuple[list[str], list[FlaggedNumber]]:
     """Return sentences on what sources state of published numbers, and at most MOST_FLAGGED implausible ones."""
     flagged: list[FlaggedNumber] = []
-    stated: dict[str, list[list[bool]]] = {"The kind of disk": [], "The year": [], "Whether files fit into memory": []}
+    stated: dict[str, list[list[bool]]] = defaultdict(list)  # fact to case studies, each with its numbers
     in_memory = 0
     for case_study in CaseStudy.objects.published().select_related("publication", "server", "storage"):
         budget.check()
         numbers, implausible = numbers_of(case_study)
         flagged += implausible
         in_memory += sum(number.fits_memory for number in numbers)
-        facts = (
-            [number.states_disks for number in numbers],
-            [case_study.year is not None] * len(numbers),
-            [number.against_memory != NOT_STATED for number in numbers],
-        )
-        for of_fact, states in zip(stated.values(), facts, strict=True):
-            if states:
-                of_fact.append(states)
-    sentences = [_describe_coverage(fact, studies) for fact, studies in stated.items() if studies]
+        if numbers:
+            stated["The kind of disk"].append([KIND_OF_DISK not in number.unstated for number in numbers])
+            stated["The year"].append([case_study.year is not None] * len(numbers))
+            stated["Whether files fit into memory"].append([n.against_memory != NOT_STATED for n in numbers])
+    sentences = [_describe_coverage(fact, studies) for fact, studies in stated.items()]
     if sentences:
         sentences[-1] += f" Of {in_memory:,} it is known that they fit: a cache may have answered."
     return sentences, flagged[:MOST_FLAGGED]
@@ -98,10 +95,8 @@ def _read_numbers() -> tuple[list[str], list[FlaggedNumber]]:
 def _describe_coverage(fact: str, studies: Sequence[Sequence[bool]]) -> str:
     """State of how many numbers and case studies something is stated. studies : of each its numbers"""
     numbers, count = sum(map(sum, studies)), sum(map(len, studies))
-    whole, some = sum(map(all, studies)), sum(map(any, studies))
-    partly = f", of some in {some - whole} more" if some > whole else ""
     share = f"{numbers:,} of {count:,} numbers ({numbers / count:.0%})"
-    return f"{fact} is stated of {share}: of all in {whole} of {len(studies)} case studies{partly}."
+    return f"{fact} is stated of {share}: of all in {sum(map(all, studies))} of {len(studies)} case studies."
 
 
 def _leave_out_groups() -> GroupsLeftOut:

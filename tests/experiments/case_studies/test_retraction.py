@@ -141,7 +141,7 @@ def test_the_headlines_that_moved_are_told(old, new, client):
     retraction.end(strong, reason="sparse images", replaced_by=new)
     assert client.get("/api/v1/revisions/4/effects/").json() == {"state": "computing", "result": None}
     effects.compute_effects(lambda done, total: None)
-    assert client.get("/api/v1/revisions/3/effects/").json()["state"] == "none"
+    assert client.get("/api/v1/revisions/1/effects/").json()["state"] == "none"
     moved = client.get("/api/v1/revisions/4/effects/").json()["result"]["moved"]
     assert moved
     assert all(question["before_url"].endswith(f"as_of=3&method={kept_method()}") for question in moved)
@@ -150,4 +150,4 @@ def test_the_headlines_that_moved_are_told(old, new, client):
 
 
 def kept_method() -> int:
-    return RevisionEffects.objects.get().method
+    return RevisionEffects.objects.get(revision=4).method

@@ -9,7 +9,7 @@ import pytest
 from experiments.published_evidence import load as evidence
 from experiments.published_evidence import studies
 from experiments.published_evidence.files import EvidenceError
-from experiments.published_evidence.result_sets import read, result_sets
+from experiments.published_evidence.result_sets import result_sets
 from tests.factories import make_user
 
 HEADING = "title,address,numbers,licence,would_answer,why_not\n"
@@ -43,7 +43,7 @@ def test_a_wrong_field_is_named_with_its_line(tmp_path: Path, line, message):
     path = tmp_path / "result_sets.csv"
     path.write_text(HEADING + line + "\n")
     with pytest.raises(EvidenceError) as error:
-        read(path)
+        result_sets(path)
     assert message in json.loads(json.dumps(str(error.value)))
 
 
