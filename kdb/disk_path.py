@@ -239,6 +239,7 @@ SETTINGS = {
             "recordsize of a ZFS dataset, cluster size of a qcow2 image, chunk size of an LVM-thin pool. A smaller "
             "write costs a whole one.",
             ("volume block size", "block size of the image", "cluster size", "volblocksize", "recordsize"),
+            tried=("65536", "16384", "262144", "2097152"),  # clusters of qcow2 images
             is_bytes=True,
             comes_with=("hypervisor",),
             part_of=("host_fs", "host_storage", "image_format"),
@@ -271,6 +272,7 @@ SETTINGS = {
             ),
             comes_with=("host_fs", "host_storage", "hypervisor"),
             is_native=True,
+            tried=("off", "zstd", "lzo", "zlib"),
         ),
         Setting(
             "encryption",
@@ -335,7 +337,7 @@ SETTINGS = {
             "pool-devices",
             "Further devices of the pool",
             "Faster devices that a pool has beside its data disks: a log of synchronous writes (SLOG), one for "
-            "metadata and small blocks (special), or a read cache (L2ARC).",
+            "metadata and small blocks (special), a read cache (L2ARC), or the journal of ext4 or XFS.",
             ("log device", "support vdev", "slog or special", "cache device"),
             (
                 Value("none", "none", ("no slog", "without slog")),
@@ -343,11 +345,13 @@ SETTINGS = {
                 Value("special", "special vdev", ("special device", "metadata vdev", "special vdevs")),
                 Value("slog-special", "SLOG and special vdev", ("slog and special",)),
                 Value("cache", "read cache", ("l2arc", "cache vdev", "read cache device")),
+                Value("journal", "journal apart", ("external journal", "journal device", "logdev")),
             ),
             is_closed=True,
             comes_with=("host_fs", "host_storage", "hypervisor"),
             may_come_along=("pool_layout",),
             is_native=True,
+            tried=("none", "journal"),
         ),
         Setting(
             "hypervisor_release",

@@ -78,6 +78,9 @@ def problems_of(campaign: Campaign) -> dict[str, list[str]]:
             say(name, f"Found {', '.join(unknown)}; allowed are {', '.join(disks.CHOICES[name])}.")
         elif len(set(chosen)) < len(chosen):
             say(name, "Each value is allowed once.")
+        elif name in disks.OF_FILE_SYSTEM:
+            if chosen != [disks.USUAL[name]] and campaign.driver != Host.Driver.NATIVE:
+                say(name, f"Only native campaigns make file systems with it: {disks.USUAL[name]} is allowed.")
         elif len(chosen) > 1 and campaign.driver not in drivers.HYPERVISORS:
             say(name, "Only machines that the campaign makes have disks to vary: one value.")
     if unknown := [name for name in campaign.workloads if name not in engines.WORKLOADS]:
@@ -113,6 +116,8 @@ def _check_host(campaign: Campaign, facts: HostFacts, say: Say) -> None:
     if campaign.driver == Host.Driver.NATIVE:
         _check_engine(campaign, str(host), str(facts.get(campaign.engine, "")), say)
         _check_limit(campaign, host, say)
+        if about:
+            _check_disks(campaign, say)
         return
     for name in _PROGRAMS.get(campaign.driver, ()):
         if name in lacking:
@@ -247,14 +252,19 @@ def _check_disks(campaign: Campaign, say: Say) -> None:
 
 
 def _disk_problems(campaign: Campaign, host_fs: str, combination: str) -> Iterator[tuple[str, str]]:
-    """Yield why a virtual disk cannot be this on that storage of the host: the option and a sentence."""
+    """Yield why what is made cannot be this on that storage of the host: the option and a sentence."""
     host, driver, facts = campaign.host, campaign.driver, campaign.host.facts
     options = CampaignRun(campaign=campaign, disk=combination).options
+    if driver == Host.Driver.NATIVE:
+        yield from _file_system_problems(campaign, host_fs, options)
+        return
     on_volume = host_fs in BACKENDS
     if driver == Host.Driver.PROXMOX:
         allocations = facts.get("pools", {}).get(str(campaign.pool), {}).get("allocation", {})
         if options.image_format not in allocations:
             yield "image_format", f"A disk on {campaign.pool} is {' or '.join(allocations)}."
+        if options.volume_block_bytes != disks.USUAL["volume_block_bytes"]:
+            yield "volume_block_bytes", "Proxmox VE makes images as it is set up there, and no clusters of other sizes."
         options = disks.Options(**{**options.values, "allocation": allocations.get(options.image_format, "")})
     elif on_volume:
         yield from disks.problems_on_volumes(options)
@@ -273,6 +283,60 @@ def _disk_problems(campaign: Campaign, host_fs: str, combination: str) -> Iterat
     version = tuple(int(part) for part in match[1].split(".")) if match else ()
     if sentence := disks.problem_with_qemu(options, version):
         yield "io_mode", sentence
+
+
+def _file_system_problems(campaign: Campaign, host_fs: str, options: disks.Options) -> Iterator[tuple[str, str]]:
+    """Yield why a file system of a native run cannot be made so: the option and a sentence."""
+    pool, host = campaign.pool, campaign.host
+    is_image = pool is not None and pool.kind == StoragePool.Kind.IMAGE
+    if compares_compression(campaign):
+        if campaign.engine != Campaign.Engine.FIO:
+            yield "compression", "Only fio writes data of which it is known how well they can be compressed."
+        elif passes_memory_by(campaign, host.facts):
+            yield (
+                "compression",
+                f"{host} cannot limit the memory of a benchmark, so fio writes past the cache, and nothing of that is "
+                "compressed.",
+            )
+    if options.compression != disks.USUAL["compression"] and (host_fs != "btrfs" or not is_image):
+        yield "compression", f"KDB compresses on Btrfs that it makes itself, not on {host_fs} of {pool}."
+    if options.pool_devices == "journal":
+        if host_fs not in ("ext4", "xfs") or not is_image:
+            yield "pool_devices", f"KDB puts the journals of ext4 and XFS apart that it makes itself, not {host_fs}'s."
+        elif host.is_by_runner:
+            yield "pool_devices", f"{host} has a runner, which works in one pool at a time."
+        elif journal_pool(campaign) is None:
+            yield (
+                "pool_devices",
+                f"A journal apart needs a second pool of {host} for image files, on another disk than {pool}; "
+                "the last check saw none.",
+            )
+
+
+def compares_compression(campaign: Campaign) -> bool:
+    return campaign.disk["compression"] != [disks.USUAL["compression"]]
+
+
+def passes_memory_by(campaign: Campaign, facts: HostFacts) -> bool:
+    """Tell whether fio writes and reads past the cache, as the memory of a machine cannot be limited."""
+    is_fio = campaign.engine == Campaign.Engine.FIO
+    return campaign.follows_protocol and is_fio and not memory_mib(campaign, facts)
+
+
+def journal_pool(campaign: Campaign) -> StoragePool | None:
+    """Return the first pool for image files on another disk than the campaign's, as the last check saw the disks."""
+    pools = campaign.host.facts.get("pools", {})
+    disk = _disk_below(pools.get(str(campaign.pool), {}))
+    for pool in campaign.host.pools.filter(kind=StoragePool.Kind.IMAGE).order_by("pk"):
+        if disk and _disk_below(pools.get(pool.path, {})) not in ("", disk):
+            return pool
+    return None
+
+
+def _disk_below(about: PoolFacts) -> str:
+    """Return the name of a pool's disk, without the number of a partition; empty where the check did not see it."""
+    name = about.get("disk", "").partition(" ")[0]
+    return re.sub(r"^((?:s|h|v|xv)d[a-z]{1,4})[0-9]{1,3}$|^((?:nvme|mmcblk)[0-9n]{1,8})p[0-9]{1,3}$", r"\1\2", name)
 
 
 def _check_pinning(campaign: Campaign, facts: HostFacts, say: Say) -> None:
@@ -409,7 +473,7 @@ def estimate(campaign: Campaign) -> Estimate:
 
 def cells_of(campaign: Campaign) -> list[plan.Cell]:
     """Return the cells of the matrix that are run: those that a stored campaign has, else all that are possible."""
-    combinations = disks.combinations(campaign.disk) if campaign.driver in drivers.HYPERVISORS else [""]
+    combinations = disks.combinations(campaign.disk)
     guest_file_systems, vm_counts = campaign.guest_file_systems, campaign.vm_counts
     whole = plan.cells(campaign.host_file_systems, guest_file_systems, campaign.workloads, vm_counts, combinations)
     if len(combinations) == 1:
@@ -427,8 +491,6 @@ def cells_of(campaign: Campaign) -> list[plan.Cell]:
 
 def _left_out(campaign: Campaign, matrix: list[plan.Cell]) -> list[str]:
     """Return a sentence for each combination of host storage and disk that is in no cell: what, and why."""
-    if campaign.driver not in drivers.HYPERVISORS:
-        return []
     there = {(cell.host_fs, cell.disk) for cell in matrix}
     return [
         f"{host_fs}, {disks.describe(combination)}: {' '.join(sentence for _, sentence in problems) or 'not planned.'}"

@@ -299,7 +299,12 @@ class CampaignForm(InSections, ModelForm[Campaign]):
             "The virtual disks",
             "Of machines that the campaign makes. Several values of one are compared, each with each other one of the "
             "rest. What cannot go together is left out; the estimate says what and why.",
-            tuple(disks.CHOICES),
+            tuple(name for name in disks.CHOICES if name not in disks.OF_FILE_SYSTEM),
+        ),
+        (
+            "The file system on the host itself",
+            "Of native campaigns; several values are compared.",
+            disks.OF_FILE_SYSTEM,
         ),
     )
 

@@ -7,7 +7,7 @@ from django.db.models import Count, Q
 
 from experiments import permissions
 from experiments.laboratory.benchmarks import calibration
-from experiments.laboratory.targets import drivers
+from experiments.laboratory.targets import disks, drivers
 from experiments.laboratory.targets.drivers import machine_name
 from experiments.laboratory.transport import health
 from experiments.models import Campaign, CampaignRun, Host, HostAuditEntry, RunArtifact, RunLine, StoragePool
@@ -240,11 +240,12 @@ def campaign_page(campaign: Campaign) -> CampaignPage:
 
 
 def _disk(campaign: Campaign) -> list[tuple[str, str]]:
-    if campaign.driver not in drivers.HYPERVISORS:
-        return []
+    """Return the options of what the campaign makes, in words: of virtual disks, or natively of its file systems."""
+    makes_disks = campaign.driver in drivers.HYPERVISORS
     return [
         (SETTINGS[name].label, ", ".join(SETTINGS[name].value_label(value) for value in chosen))
         for name, chosen in campaign.disk.items()
+        if (makes_disks if name not in disks.OF_FILE_SYSTEM else chosen != [disks.USUAL[name]])
     ]
 
 

@@ -18,7 +18,7 @@ _SPARE_MIB = 256  # of a host file system, beside the guests' disks
 class Cell(NamedTuple):
     """One kind of run. Native: no guest file system and no machines.
 
-    host_fs : or a volume (disks.VOLUMES); disk : what is its own of the virtual disks (disks.combinations)
+    host_fs : or a volume (disks.VOLUMES); disk : what is its own of the options (disks.combinations)
     """
 
     host_fs: str
@@ -36,9 +36,7 @@ def cells(
     combinations: Sequence[str] = ("",),
 ) -> list[Cell]:
     """Return the cells of the matrix; native ones where there is no guest file system."""
-    if not guest_file_systems:
-        return [Cell(host_fs, "", workload, 0) for host_fs, workload in product(host_file_systems, workloads)]
-    factors = (host_file_systems, guest_file_systems, workloads, vm_counts, combinations)
+    factors = (host_file_systems, guest_file_systems or [""], workloads, vm_counts or [0], combinations)
     return [Cell(*cell) for cell in product(*factors)]
 
 
@@ -92,7 +90,7 @@ def steps(
     elif cell.host_fs in disks.VOLUMES:
         done.append(words.volumes(cell.host_fs, disk_mib))
     else:
-        done.append(words.host_image(cell.host_fs, host_mib) if is_image else words.host_folder(cell.host_fs))
+        done.append(words.host_image(cell.host_fs, host_mib, options) if is_image else words.host_folder(cell.host_fs))
         done += [words.disk_images(disk_mib, options)] if makes_guests else []
     if makes_guests:
         done += [words.start_machines(cell.vm_count), words.guest_file_system(cell.guest_fs)]

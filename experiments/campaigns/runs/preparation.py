@@ -28,9 +28,11 @@ def machines(attempt: Attempt, record: Record, stack: ExitStack) -> tuple[Connec
     folder = hosts.folder_beside(host) if is_storage else pool.path
     area = Area(connection, folder, attempt.token)
     record.areas.append(area)
+    spec = _run_spec(attempt, pool, folder)
+    if spec.journal_pool:  # also where this run has none: what an earlier one left there is taken away
+        record.areas.append(Area(connection, spec.journal_pool, attempt.token))
     if not is_storage:
         record.warnings += _calibrate(attempt, area)
-    spec = _run_spec(attempt, pool, folder)
     record.facts |= {"host_kernel": host.facts.get("kernel", ""), "accelerator": spec.accelerator}
     if campaign.driver == Host.Driver.NATIVE:
         made = drivers.native(connection, spec, attempt.step)
@@ -46,6 +48,7 @@ def _run_spec(attempt: Attempt, pool: StoragePool, folder: str) -> RunSpec:
     """Return the run as a request to a driver. folder : on the host, for the run's notes"""
     campaign, run, host = attempt.campaign, attempt.run, attempt.host
     image = host.facts.get("guest_image", {})
+    beside = checks.journal_pool(campaign) if "journal" in campaign.disk["pool_devices"] else None
     return RunSpec(
         token=attempt.token,
         host_fs=run.host_fs,
@@ -64,6 +67,7 @@ def _run_spec(attempt: Attempt, pool: StoragePool, folder: str) -> RunSpec:
         image_host_key=image.get("host_key", ""),
         accelerator=host.facts.get("accelerator", ""),
         maker=campaign.driver,
+        journal_pool=beside.path if beside else "",
     )
 
 
@@ -138,8 +142,9 @@ def load(attempt: Attempt, record: Record, machine: Machine) -> engines.Load:
         program=program,
         memory_mib=memory_mib,
         is_limited=memory_mib > 0 and not is_made,
-        is_direct=campaign.follows_protocol and campaign.engine == "fio" and not memory_mib,
+        is_direct=checks.passes_memory_by(campaign, facts),
         is_shipped=campaign.personality == Campaign.Personality.SHIPPED,
+        is_compressible=checks.compares_compression(campaign),
     )
     record.facts |= {"parameters": dict(made.parameters), "working_set_bytes": made.working_set_bytes}
     if campaign.driver == Host.Driver.NATIVE:

@@ -20,6 +20,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 PERSONALITY, SHIPPED = "kdb-2", "shipped"
+COMPRESSIBLE_PERCENT = 50  # of what fio writes where compression is compared; else nothing of it can be compressed
 ABOVE_MEMORY = 2  # times the memory that may cache them are the files; the manual of Bonnie++ asks for as much
 _KIB, _MIB = 2**10, 2**20
 
@@ -120,6 +121,7 @@ def load(
     is_limited: bool = False,
     is_direct: bool = False,
     is_shipped: bool = False,
+    is_compressible: bool = False,
 ) -> Load:
     """Return the load of one run on one machine, in `folder`. Raises UnknownVersion.
 
@@ -127,6 +129,7 @@ def load(
     memory_mib : that may cache its files, which are larger; 0: they are as large as `percent` makes them
     is_limited : whether it may use no more than that of the machine's memory; is_direct : whether fio passes it by
     is_shipped : take the text that came with this Filebench, at its own size, in place of KDB's
+    is_compressible : whether half of what fio writes can be compressed away
     """
     shape = scaled(SHAPES[workload], percent, memory_mib)
     size = shape.files * shape.file_bytes
@@ -138,12 +141,14 @@ def load(
         "run_seconds": seconds,
         **({"memory_bytes": memory_mib * _MIB} if is_limited else {}),
         **({"direct": 1} if is_direct else {}),
+        **({"compressible_percent": COMPRESSIBLE_PERCENT} if is_compressible else {}),
     }
     files = {"barrier": BARRIER}
     command: tuple[str, ...]
     warm: tuple[str, ...] = ()
     if engine == "fio":
-        files["job.fio"] = fio_job(workload, shape, folder, seconds) + "direct=1\n" * is_direct
+        more = "direct=1\n" * is_direct + f"buffer_compress_percentage={COMPRESSIBLE_PERCENT}\n" * is_compressible
+        files["job.fio"] = fio_job(workload, shape, folder, seconds) + more
         files["create.fio"] = files["job.fio"] + "create_only=1\ncreate_fsync=0\n"  # all are written back at once
         command, warm = ("sh", "-c", FIO_COMMANDS, "kdb-fio", area), ("fio", "--version")
     elif is_shipped:

@@ -1,4 +1,4 @@
-"""The options of a virtual disk, in the words of a configuration, and which of them go together."""
+"""The options of what a campaign makes, in the words of a configuration, and which of them go together."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,6 +14,7 @@ CHOICES = {
 }
 USUAL = {name: next(iter(known)) for name, known in CHOICES.items()}
 DEVICES = {"virtio": "virtio-blk", "scsi": "virtio-scsi", "sata": "AHCI", "ide": "IDE", "xen": "xen-blkfront"}
+OF_FILE_SYSTEM = ("compression", "pool_devices")  # made on the host itself; all others are of virtual disks
 VOLUMES = {"raw": "raw device", "lvm": "LVM volume"}  # in place of a host file system; keys of kdb.host_storage
 _DIRECT = ("none", "directsync")
 # The attributes of libvirt's <driver>, and the words of a disk of `qm`.
@@ -24,7 +25,7 @@ _QEMU_WITH_URING = (5, 0)
 
 @dataclass(frozen=True, init=False)
 class Options:
-    """The options of the disk under test, by the names of a configuration's fields: `options.cache_mode`."""
+    """The options of what is under test, by the names of a configuration's fields: `options.cache_mode`."""
 
     values: Mapping[str, str]
 
@@ -73,6 +74,11 @@ def problems(options: Options) -> Iterator[tuple[str, str]]:
         yield (
             "discard",
             "mkfs in the guest discards the whole disk, so nothing of it would stay allocated: take a sparse image.",
+        )
+    if options.volume_block_bytes != USUAL["volume_block_bytes"] and options.image_format != "qcow2":
+        yield (
+            "volume_block_bytes",
+            f"A {options.image_format} image has no clusters: the image format is qcow2 with it.",
         )
     if options.iothread == "yes" and options.disk_bus not in ("virtio", "scsi", "xen"):
         yield (

@@ -19,6 +19,7 @@ from .hypervisors import Hypervisor
 CONTACT_SECONDS = 60
 CLEAR_SECONDS = 180
 FOLDER = "fs"  # of the file system under test, in the area
+JOURNAL_MIB = 64  # as large as ext4 and XFS make theirs on 2 to 16 GiB
 Say = Callable[[str], None]
 HYPERVISORS: dict[str, Hypervisor] = {"libvirt": libvirt, "proxmox": proxmox, "xen": xen}  # by driver of a campaign
 UNTRIED = ("proxmox",)  # on no real host by those who wrote them
@@ -29,7 +30,7 @@ class RunSpec:
     """One run as a driver is asked to set it up. Sizes in MiB; guest fields are empty for a native run.
 
     host_fs : or the volume in place of one; storage : the hypervisor's name of it, where it makes the disks there
-    maker : the driver, which may make virtual machines for it
+    maker : the driver, which may make virtual machines for it; journal_pool : where a journal apart lies
     """
 
     token: int
@@ -49,6 +50,7 @@ class RunSpec:
     accelerator: str = ""
     storage: str = ""
     maker: str = ""
+    journal_pool: str = ""
 
 
 @dataclass(frozen=True)
@@ -77,10 +79,19 @@ def host_file_system(area: Area, spec: RunSpec, say: Say) -> dict[str, str]:
     """Prepare the host's file system for this run, fresh where the pool makes images; return what is known of it."""
     area.call("begin", *makers([spec.maker]), timeout=120)
     if spec.makes_image:
-        say(steps.host_image(spec.host_fs, spec.host_disk_mib))
-        return area.call("make-fs", FOLDER, spec.host_disk_mib, spec.host_fs, timeout=600)
+        say(steps.host_image(spec.host_fs, spec.host_disk_mib, spec.options))
+        return area.call("make-fs", FOLDER, spec.host_disk_mib, spec.host_fs, *_made_with(area, spec), timeout=600)
     say(steps.host_folder(spec.host_fs))
     return area.call("make-folder", FOLDER, spec.host_fs, spec.host_disk_mib)
+
+
+def _made_with(area: Area, spec: RunSpec) -> list[str]:
+    """Return what make-fs is told beside the kind: the compression, and the device of a journal that is made here."""
+    if spec.options.pool_devices != "journal":
+        return [spec.options.compression]
+    beside = Area(area.machine, spec.journal_pool, spec.token)
+    beside.call("begin", timeout=120)
+    return [spec.options.compression, beside.call("make-volume", "journal", JOURNAL_MIB, "raw")["path"]]
 
 
 def makers(names: Iterable[str]) -> list[str]:
@@ -155,7 +166,8 @@ def guests(
         guest_area = Area(inside, hypervisors.GUEST_POOL, spec.token)
         guest_area.call("begin")
         say(steps.guest_file_system(spec.guest_fs, f"virtual machine {number}"))
-        facts = guest_area.call("format-disk", FOLDER, hypervisors.SERIAL, spec.guest_fs, timeout=300)
+        discard = ["discard"] if spec.options.discard == "unmap" else []
+        facts = guest_area.call("format-disk", FOLDER, hypervisors.SERIAL, spec.guest_fs, *discard, timeout=300)
         facts |= {"kernel": _kernel(inside), "host_mount_options": host_facts["mount_options"]}
         machines.append(Machine(number, guest_area, facts, name))
     return machines

@@ -116,8 +116,8 @@ def make_image(area: Area, place: str, host_storage: str, number: int, mib: int,
     name = f"disk{number}"
     if host_storage in disks.VOLUMES:
         return area.call("make-volume", name, mib, host_storage, timeout=600)["path"]
-    made = area.call("make-image", place, name, mib, options.image_format, options.allocation, timeout=3600)
-    return made["path"]
+    layout = (options.image_format, options.allocation, options.volume_block_bytes)
+    return area.call("make-image", place, name, mib, *layout, timeout=3600)["path"]
 
 
 def forwarded(usernet: str, name: str) -> tuple[str, int]:

@@ -9,8 +9,10 @@ KEEP_OUTPUT = "keep its output and read it"
 REMOVE = "stop and remove all that was made"
 
 
-def host_image(host_fs: str, mib: int) -> str:
-    return f"make an image file of {mib} MiB in the pool, {host_fs} on it, and mount it"
+def host_image(host_fs: str, mib: int, options: disks.Options) -> str:
+    packed = f" with {options.compression}" if options.compression != disks.USUAL["compression"] else ""
+    apart = ", its journal in another pool" if options.pool_devices == "journal" else ""
+    return f"make an image file of {mib} MiB in the pool, {host_fs}{packed} on it{apart}, and mount it"
 
 
 def host_folder(host_fs: str) -> str:

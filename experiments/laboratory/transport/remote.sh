@@ -439,23 +439,33 @@ lvm_on() {
     lvm "$@" --config "$only"
 }
 
-make_file_system() { # FS DEVICE
+make_file_system() { # FS DEVICE [JOURNAL]: a loop device of KDB's, which holds the journal then
     if grep -q "^$2 " /proc/self/mounts /proc/swaps; then refuse "$2 is in use"; fi
-    case $1 in
+    if [ -n "${3:-}" ]; then
+        first_line "/sys/block/${3#/dev/}/loop/backing_file"
+        case $LINE in */.kdb/journal.img) ;; *) refuse "$3 is not a device for a journal that KDB made" ;; esac
+    fi
+    case $1${3:+-journal} in
     ext4) mkfs.ext4 -q -F "$2" ;;
+    ext4-journal)
+        mkfs.ext4 -q -F -b 4096 -O journal_dev "$3"
+        mkfs.ext4 -q -F -b 4096 -J device="$3" "$2"
+        ;;
     xfs) mkfs.xfs -q -f "$2" ;;
+    xfs-journal) mkfs.xfs -q -f -l logdev="$3" "$2" ;;
     btrfs) mkfs.btrfs -q -f "$2" ;;
-    *) refuse "$1 is not a file system that KDB makes" ;;
+    *) refuse "$1 is not a file system that KDB makes${3:+ with its journal apart}" ;;
     esac >/dev/null
 }
 
-mount_here() { # FS DEVICE POINT
+mount_here() { # FS DEVICE POINT [OPTION]
     mkdir "$3"
-    options=defaults
-    # Btrfs would discard in the background, and nothing else here does.
-    [ "$1" != btrfs ] || options=nodiscard
+    options=${4:-defaults}
+    # Btrfs would discard in the background, and nothing else here does unless it is told to.
+    case $1-$options in btrfs-discard) ;; btrfs-*) options=$options,nodiscard ;; esac
     mount -t "$1" -o "$options" "$2" "$3"
-    say mount_options "$(awk -v point="$3" '$2 == point { print $4 }' /proc/self/mounts)"
+    # The number of a loop device says nothing, and is another one in each run.
+    say mount_options "$(awk -v point="$3" '$2 == point { sub(/logdev=[^,]*/, "logdev"); print $4 }' /proc/self/mounts)"
     say mkfs "$(mkfs."$1" -V 2>&1 | head -n 1)"
 }
 
@@ -563,12 +573,18 @@ left | clear) # POOL [MAKER]...: what is left of runs and no area knows, a line 
     fi
     if ! is_ours || [ ! -f "$AREA/token" ]; then left_overs; fi
     ;;
-make-fs) # POOL TOKEN NAME MIB FS: a file system in an image file, mounted at AREA/NAME
+make-fs) # POOL TOKEN NAME MIB FS [COMPRESSION [JOURNAL]]: a file system in an image file, mounted at AREA/NAME
     own_area "$1" "$2"
     plain "$3"
+    case $5-${6:-off} in
+    *-off) option= ;;
+    btrfs-zstd | btrfs-lzo | btrfs-zlib) option=compress=$6 ;;
+    *) refuse "$5 with $6 is not a file system that KDB makes" ;;
+    esac
+    [ "$5" != xfs ] || option=${7:+logdev=$7}
     attach_image "$3" "$4"
-    make_file_system "$5" "$DEVICE"
-    mount_here "$5" "$DEVICE" "$AREA/$3"
+    make_file_system "$5" "$DEVICE" ${7:+"$7"}
+    mount_here "$5" "$DEVICE" "$AREA/$3" ${option:+"$option"}
     ;;
 make-folder) # POOL TOKEN NAME FS [MIB]: a folder on the file system of the pool itself, which must be FS
     own_area "$1" "$2"
@@ -578,7 +594,7 @@ make-folder) # POOL TOKEN NAME FS [MIB]: a folder on the file system of the pool
     mkdir "$AREA/$3"
     say mount_options "$(findmnt --noheadings --output OPTIONS --target "$AREA")"
     ;;
-make-image) # POOL TOKEN FOLDER NAME MIB FORMAT ALLOCATION: a disk for a virtual machine
+make-image) # POOL TOKEN FOLDER NAME MIB FORMAT ALLOCATION CLUSTER: a disk for a virtual machine; CLUSTER of qcow2, in bytes
     own_area "$1" "$2"
     plain "$3"
     plain "$4"
@@ -588,8 +604,10 @@ make-image) # POOL TOKEN FOLDER NAME MIB FORMAT ALLOCATION: a disk for a virtual
     raw-sparse) truncate --size "$5M" "$file" ;;
     raw-falloc) fallocate --length "$5MiB" "$file" ;;
     raw-full) dd if=/dev/zero of="$file" bs=1M count="$5" conv=fsync status=none ;;
-    qcow2-sparse) qemu-img create -q -f qcow2 "$file" "$5M" ;;
-    qcow2-metadata | qcow2-falloc | qcow2-full) qemu-img create -q -f qcow2 -o preallocation="$7" "$file" "$5M" ;;
+    qcow2-sparse) qemu-img create -q -f qcow2 -o cluster_size="$8" "$file" "$5M" ;;
+    qcow2-metadata | qcow2-falloc | qcow2-full)
+        qemu-img create -q -f qcow2 -o preallocation="$7",cluster_size="$8" "$file" "$5M"
+        ;;
     *) refuse "$6, $7 is not an image that KDB makes" ;;
     esac
     say path "$file"
@@ -618,7 +636,7 @@ make-volume) # POOL TOKEN NAME MIB KIND: a block device for a virtual machine, o
     *) refuse "$5 is not a volume that KDB makes" ;;
     esac
     ;;
-format-disk) # POOL TOKEN NAME SERIAL FS: the disk that the campaign gave this virtual machine
+format-disk) # POOL TOKEN NAME SERIAL FS [discard]: the disk that the campaign gave this virtual machine
     own_area "$1" "$2"
     plain "$3"
     plain "$4" # many disks have an empty one
@@ -634,7 +652,7 @@ format-disk) # POOL TOKEN NAME SERIAL FS: the disk that the campaign gave this v
     done
     [ -n "$device" ] || refuse "no disk with the serial number $4 is here"
     make_file_system "$5" "$device"
-    mount_here "$5" "$device" "$AREA/$3"
+    mount_here "$5" "$device" "$AREA/$3" ${6:+discard}
     ;;
 put) # POOL TOKEN NAME TEXT [NAME TEXT]...
     own_area "$1" "$2"

@@ -75,7 +75,7 @@ SCRIPTS: Mapping[str, Sequence[str]] = {
         "room POOL 0..33554432",
         "left POOL libvirt|proxmox|xen...",
         "clear POOL libvirt|proxmox|xen...",
-        "make-fs POOL TOKEN fs 1..33554432 ext4|xfs|btrfs",
+        "make-fs POOL TOKEN fs 1..33554432 ext4|xfs|btrfs off|zstd|lzo|zlib",
         "make-folder POOL TOKEN fs FS",
         "make-folder POOL TOKEN fs FS 0..33554432",
         "put POOL TOKEN barrier BARRIER job.fio JOB create.fio JOB",
@@ -162,7 +162,9 @@ _FIO: Mapping[str, str] = {
     **dict.fromkeys(("numjobs", "openfiles", "iodepth"), "[1-9][0-9]{0,3}"),
     "nrfiles": "[1-9][0-9]{0,5}",
     **dict.fromkeys(("runtime", "ramp_time"), "[0-9]{1,6}"),
-    **dict.fromkeys(("rwmixread", "rwmixwrite", "percentage_random"), "[0-9]|[1-9][0-9]|100"),
+    **dict.fromkeys(
+        ("rwmixread", "rwmixwrite", "percentage_random", "buffer_compress_percentage"), "[0-9]|[1-9][0-9]|100"
+    ),
     **dict.fromkeys(("time_based", "group_reporting", "create_only", "create_fsync", "direct", "randrepeat"), "0|1"),
     "file_service_type": "random|roundrobin|sequential",
     "fallocate": "none|posix|keep|truncate",

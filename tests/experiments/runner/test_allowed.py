@@ -50,8 +50,8 @@ def whole(tmp_path_factory) -> Allowed:
     return Allowed.read(path)
 
 
-def load_of(workload: str, percent: int = 100, seconds: int = 30) -> engines.Load:
-    return engines.load("fio", "fio-3.33", workload, "/srv/kdb/.kdb", "/srv/kdb/.kdb/fs", seconds, percent)
+def load_of(workload: str, percent: int = 100, seconds: int = 30, **options: bool) -> engines.Load:
+    return engines.load("fio", "fio-3.33", workload, "/srv/kdb/.kdb", "/srv/kdb/.kdb/fs", seconds, percent, **options)
 
 
 FIO = load_of("varmail").files["job.fio"]
@@ -65,13 +65,14 @@ PUT = ["put", "/srv/kdb", "5", *(text for pair in load_of("varmail").files.items
 @pytest.mark.parametrize("workload", engines.WORKLOADS)
 @pytest.mark.parametrize(("percent", "seconds"), [(1, 1), (100, 120), (1000, 86_400)])
 def test_the_list_to_begin_with_lets_a_campaign_measure_by_fio(whole, workload, percent, seconds):
-    load = load_of(workload, percent, seconds)
+    load = load_of(workload, percent, seconds, is_compressible=True, is_direct=True)
     texts = [text for pair in load.files.items() for text in pair]
     for words in (
         ["put", "/srv/kdb", "5", *texts],
         ["start", "/srv/kdb", "5", "benchmark", "90000", "5", "fs", *load.command],
         ["arm", "/srv/kdb", "5", "benchmark", *load.warm],
-        ["make-fs", "/srv/kdb", "5", "fs", "320", "ext4"],
+        ["make-fs", "/srv/kdb", "5", "fs", "320", "ext4", "off"],
+        ["make-fs", "/srv/kdb", "5", "fs", "320", "btrfs", "zstd"],
         ["limit-memory", "/srv/kdb", "5", "1536"],
         ["output", "/srv/kdb", "5", "benchmark.samples"],
         ["begin", "/srv/kdb", "5"],
@@ -186,8 +187,8 @@ def test_moves_are_allowed_where_the_owner_takes_them_up_and_not_by_the_list_to_
         (REMOTE, ["begin", "/srv/kdb", "٥"], "is no TOKEN"),
         (REMOTE, ["begin"], "lacks POOL TOKEN"),
         (REMOTE, ["raw-speed", "/srv/kdb", "5", "a[$(id)]"], "is no number from 1 to 4096"),
-        (REMOTE, ["make-fs", "/srv/kdb", "5", "fs", "99999999999", "ext4"], "is no number from 1 to"),
-        (REMOTE, ["make-fs", "/srv/kdb", "5", "../../../etc", "64", "ext4"], "is not fs"),
+        (REMOTE, ["make-fs", "/srv/kdb", "5", "fs", "99999999999", "ext4", "off"], "is no number from 1 to"),
+        (REMOTE, ["make-fs", "/srv/kdb", "5", "../../../etc", "64", "ext4", "off"], "is not fs"),
         (REMOTE, ["output", "/srv/kdb", "5", "../../../etc/shadow"], "is not benchmark.out"),
         (REMOTE, ["output", "/srv/kdb", "5", "token"], "is not benchmark.out"),
         (REMOTE, ["erase", "/srv/kdb"], "the verb erase is not in the list"),
