@@ -9,6 +9,7 @@ from modelling.ask.advice.api import AdviceView
 from modelling.ask.api import AskView
 from modelling.claims.api import ClaimViewSet, HypothesesView
 from modelling.guidance.api import GuidanceViewSet
+from modelling.kits.api import KitListView, KitView
 from modelling.prediction.validation.api import ModelQualityView
 
 from .answer_pages import api as views
@@ -70,6 +71,8 @@ urlpatterns = [
         GuidanceViewSet.as_view({"get": "retrieve"}, basename="guidance", detail=True),
         name="guidance-detail",
     ),
+    path("kits/", KitListView.as_view(), name="kit-list"),
+    path("kits/<slug:slug>/", KitView.as_view(), name="kit-detail"),
     path("hypotheses/", HypothesesView.as_view(), name="hypotheses"),
     path(
         "observed-machines/<int:pk>/mix/",

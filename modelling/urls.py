@@ -18,6 +18,7 @@ from .claims import views as claim_views
 from .fleet.detection import views as detection_views
 from .fleet.moving import views as moving_views
 from .guidance import views as guidance_views
+from .kits import views as kit_views
 from .own_lab import views as here_views
 from .own_lab.changes import views as change_views
 from .own_lab.changes.feed import ChangeFeed
@@ -65,6 +66,8 @@ urlpatterns = [
     path("laboratory/campaigns/<slug:slug>/replication/", claim_views.replication_page, name="replication"),
     path("guides/", guide_views.guide_list, name="guides"),
     path("guides/<slug:slug>/", guide_views.guide_detail, name="guide"),
+    path("kits/", kit_views.kit_list, name="kits"),
+    path("kits/<slug:slug>/", kit_views.kit_detail, name="kit"),
     path("guidance/", guidance_views.guidance_list, name="guidance"),
     path("guidance/contradictions/", guidance_views.contradictions, name="contradictions"),
     path("guidance/<slug:code>/", guidance_views.guidance_detail, name="guidance-detail"),

@@ -33,6 +33,8 @@ PUBLIC = [
     "/abilities/",
     "/guides/",
     "/guides/cache-mode/",
+    "/kits/",
+    "/kits/cache-mode/",
     "/guidance/",
     "/guidance/?axis=cache-mode",
     "/guidance/contradictions/",

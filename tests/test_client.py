@@ -334,6 +334,30 @@ def test_a_paper_is_planned_run_and_filed_and_its_page_named(scripted, monkeypat
     assert asked == ["replicate/", "again/start/", "again/", "again/", "again/draft/"]
 
 
+def test_a_kit_is_planned_run_and_filed_and_without_a_name_all_are_listed(scripted, monkeypatch, capsys):
+    monkeypatch.setattr(time, "sleep", lambda seconds: None)
+    plan = {"kit": "io-mode/1", "held": "KVM.", "campaigns": ["c"], "plans": ["libvirt: 7 runs"], "seconds": 60}
+    ended = {"slug": "c", "state": "finished", "state_reason": ""}
+    listed = {"kits": [{"slug": "io-mode", "question": "Threads or native?"}, {"slug": "discard", "question": "Why?"}]}
+    nothing = plan | {"campaigns": [], "plans": [], "held": "", "left_out": ["lab is registered for native."]}
+    answers = [plan | {"left_out": []}, ended, ended, {"case_study": "c", "import_id": 1}, listed, nothing]
+    client = scripted(*[(200, {}, answer) for answer in answers])
+    monkeypatch.setenv("KDB_URL", client.configuration.url)
+    assert main(["study", "io-mode", "--host", "lab"]) == 0
+    printed = capsys.readouterr().out.splitlines()
+    assert printed[:3] == ["kit io-mode/1: about 1 minutes", "libvirt: 7 runs", "the same in all runs: KVM."]
+    assert printed[-2:] == ["draft: c", f"{client.configuration.url}/kits/io-mode/"]
+    assert main(["study"]) == 0
+    assert capsys.readouterr().out.splitlines() == ["io-mode  Threads or native?", "discard  Why?"]
+    assert main(["study", "io-mode", "--host", "lab", "--dry-run"]) == 1
+    assert "cannot be done: lab is registered for native." in capsys.readouterr().out
+    assert main(["study", "io-mode"]) == 2
+    assert "--host is needed" in capsys.readouterr().err
+    asked = [asked.path.removeprefix("/api/v1/") for asked in Scripted.asked]
+    assert asked[:4] == ["campaigns/study/", "campaigns/c/start/", "campaigns/c/", "campaigns/c/draft/"]
+    assert asked[4:] == ["kits/", "campaigns/study/"]
+
+
 # The token
 
 
@@ -372,6 +396,6 @@ def test_every_command_that_the_documentation_shows_is_one():
     from kdb_client.command import _parser
 
     commands = re.findall(r"^kdb (.*)$", Path(ROOT / "docs" / "client.md").read_text(), re.M)
-    assert len(commands) == 11
+    assert len(commands) == 12
     for words in commands:
         _parser().parse_args(words.split())

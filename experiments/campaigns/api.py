@@ -34,6 +34,7 @@ from .downloads import artifact_response
 from .flagged import flagged_cells
 from .forms import CampaignForm, HostForm
 from .inputs import FORMAT, CampaignFieldsSerializer, HostFieldsSerializer, PlanSerializer, disk_fields
+from .kits import definitions, planning
 from .runs.content import Curve, Figure
 
 HOSTS, CAMPAIGNS = "hosts", "campaigns"
@@ -277,7 +278,7 @@ class CampaignSerializer(ReadSerializer):
         model = Campaign
         fields = (
             *("slug", "title", "state", "state_reason", "look_at", "host", "pool", "driver", "engine", "personality"),
-            *("replicates", "host_file_systems", "guest_file_systems", "workloads", "vm_counts", "repetitions"),
+            *("replicates", "kit", "host_file_systems", "guest_file_systems", "workloads", "vm_counts", "repetitions"),
             *("run_seconds", "cool_down_seconds", "scale_percent", "disk_mib", "vm_ram_mib", "vm_vcpus", "pinned_cpus"),
             *("precision_percent", "seed", "follows_protocol"),
             *("nightly_at", "nightly_minutes", "nightly_skipped"),
@@ -360,6 +361,16 @@ class ReplicationFieldsSerializer(Fields):
     dry_run = serializers.BooleanField(required=False, help_text="Say what would be planned, and store nothing.")
 
 
+class StudyFieldsSerializer(Fields):
+    """A kit, and the host that shall run it."""
+
+    kit = serializers.CharField(help_text="Slug.")
+    host = serializers.CharField(help_text="Slug.")
+    pool = serializers.CharField(required=False, help_text="Path; left out: the first that fits.")
+    short = serializers.BooleanField(required=False, help_text="30 s, two repetitions, the first workload.")
+    dry_run = serializers.BooleanField(required=False, help_text="Say what would be planned, and store nothing.")
+
+
 class FiledSerializer(Fields):
     case_study = serializers.CharField()
     import_id = serializers.IntegerField(help_text="The import that files its figures.")
@@ -410,8 +421,25 @@ class CampaignViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, Operator
         case_study = replication.published(data.get("case_study", ""))
         campaigns, outline = replication.prepare(host, case_study, pool, short=data.get("short", False))
         if is_made := not data.get("dry_run"):
-            replication.create(campaigns, outline, user=user_of(request))
+            replication.create(campaigns, outline, case_study.slug, user=user_of(request))
         return Response(shape_of(replication.Replication)(outline).data, status=201 if is_made else 200)
+
+    @extend_schema(
+        operation_id="campaigns_study",
+        request=StudyFieldsSerializer,
+        responses=dict.fromkeys((200, 201), shape_of(planning.KitPlan)),
+        tags=[CAMPAIGNS],
+    )
+    @action(detail=False, methods=["post"])
+    def study(self, request: Request) -> Response:
+        """Plan a kit on a host, and say what cannot be done there, and why."""
+        data = fields_of(request, StudyFieldsSerializer)
+        host, pool = _host_and_pool(request, data)
+        kit = definitions.named(data.get("kit", ""))
+        campaigns, outline = planning.prepare(host, kit, pool, short=data.get("short", False))
+        if is_made := not data.get("dry_run"):
+            replication.create(campaigns, outline, outline.kit, user=user_of(request))
+        return Response(shape_of(planning.KitPlan)(outline).data, status=201 if is_made else 200)
 
     @extend_schema(operation_id="campaigns_draft", tags=[CAMPAIGNS], request=None, responses={201: FiledSerializer})
     @action(detail=True, methods=["post"])

@@ -173,5 +173,5 @@ def plan(
     changes |= {"engine": Campaign.Engine.FIO, "personality": Campaign.Personality.KDB}
     changes |= {"scale_percent": SCALE_PERCENT, "disk_mib": DISK_MIB}
     campaigns, outline = replication.prepare(host, case_study, row, **changes)
-    replication.create(campaigns, outline, user=owner)
+    replication.create(campaigns, outline, case_study.slug, user=owner)
     return campaigns[0], outline

@@ -16,7 +16,7 @@ from experiments.models import Campaign, CampaignRun, CaseStudy, Host, ImportBat
 from experiments.records.files import raw_files
 from kdb.host_storage import BACKENDS, FILE
 
-from . import plans
+from . import checks, plans
 from .control import CampaignError
 from .flagged import number_of
 from .runs.content import GuestImage
@@ -99,6 +99,7 @@ def _case_study(campaign: Campaign, done: list[CampaignRun], slug: str) -> CaseS
     )
     shipped = " with the personalities that it ships" if campaign.personality == "shipped" else ""
     again = f" It measures {campaign.replicates.slug} again." if campaign.replicates else ""
+    again += f" It is the kit {campaign.kit}." if campaign.kit else ""
     procedure = (
         f"KDB campaign {campaign.slug}: {campaign.get_engine_display()}{shipped}, {campaign.run_seconds} s a run, "
         f"{campaign.repetitions} repetitions planned, on {fresh}; caches dropped before each run; random order "
@@ -109,6 +110,9 @@ def _case_study(campaign: Campaign, done: list[CampaignRun], slug: str) -> CaseS
     if campaign.pinned_cpus and campaign.driver == Host.Driver.LIBVIRT:
         cpus = ", ".join(map(str, campaign.pinned_cpus))
         procedure += f" Each vCPU is pinned to a CPU of its own of the host, in this order: {cpus}."
+    if "journal" in campaign.disk["pool_devices"] and (beside := checks.journal_pool(campaign)):
+        disk = campaign.host.facts["pools"][beside.path].get("disk", "")
+        procedure += f" A journal apart has {drivers.JOURNAL_MIB} MiB on another disk: {disk}."
     fits = any(number_of(campaign, run).fits_memory for run in done)
     return CaseStudy(
         slug=slug,
@@ -121,6 +125,7 @@ def _case_study(campaign: Campaign, done: list[CampaignRun], slug: str) -> CaseS
         quiet_host=CaseStudy.QuietHost.NO if any(run.disturbed for run in done) else CaseStudy.QuietHost.YES,
         value_scope=CaseStudy.Scope.PER_VM,
         procedure=procedure,
+        kit=campaign.kit,
         notes=notes,
     )
 
@@ -221,6 +226,11 @@ def _configuration(campaign: Campaign, run: CampaignRun) -> dict[str, object]:
     if facts:  # a host that moved to another address lost those of the old one
         known |= {"host_os": _system(facts), "host_kernel": facts.get("kernel", "")}
     if not run.guest_fs:
+        known |= {
+            name: run.options.values[name]
+            for name in disks.OF_FILE_SYSTEM
+            if campaign.disk[name] != [disks.USUAL[name]]
+        }
         return {**host.stated, **known, "hypervisor": "native", "host_mount_options": machine["mount_options"]}
     known |= {
         "guest_fs": run.guest_fs,
@@ -234,7 +244,7 @@ def _configuration(campaign: Campaign, run: CampaignRun) -> dict[str, object]:
             "virtualisation": "emulated" if is_emulated else "full",
             "virtual_devices": disks.DEVICES[run.options.disk_bus],
             "host_mount_options": machine["host_mount_options"][:200],
-            **run.options.values,
+            **_disk_values(run.options),
             **_backend(campaign, run),
             "guest_os": _guest_system(facts.get("guest_image") or run.facts["guest_image"]),
             "vm_vcpus": campaign.vm_vcpus,
@@ -244,6 +254,12 @@ def _configuration(campaign: Campaign, run: CampaignRun) -> dict[str, object]:
     elif host.hypervisor:
         known["hypervisor"] = host.hypervisor.slug
     return {**known, **host.stated} if campaign.driver == Host.Driver.ATTACHED else {**host.stated, **known}
+
+
+def _disk_values(options: disks.Options) -> dict[str, str]:
+    """Return what the virtual disk is; only an image with clusters has a size of them."""
+    without = {*disks.OF_FILE_SYSTEM, *(["volume_block_bytes"] if options.image_format != "qcow2" else [])}
+    return {name: value for name, value in options.values.items() if name not in without}
 
 
 def _hypervisor(campaign: Campaign, is_emulated: bool) -> dict[str, object]:

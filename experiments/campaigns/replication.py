@@ -3,7 +3,7 @@
 The host's own check of a plan (checks.problems_of) decides what can be done; its sentences are the reasons.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
 from typing import Any
@@ -15,6 +15,7 @@ from django.db.models import Q
 from experiments.laboratory.targets import disks
 from experiments.models import Campaign, CaseStudy, Configuration, Host, StoragePool
 from experiments.records import references
+from kdb.disk_path import SETTINGS
 from kdb.pairs import pair_key
 
 from . import abilities, checks, control
@@ -43,14 +44,20 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Replication:
-    """A case study as a host can measure it again, by one campaign a driver."""
+class Outline:
+    """What a host can do of something, and how long that takes."""
 
-    case_study: str
     campaigns: list[str]  # short names
     plans: list[str]  # each in words
     seconds: int
     left_out: list[str]
+
+
+@dataclass(frozen=True)
+class Replication(Outline):
+    """A case study as a host can measure it again, by one campaign a driver."""
+
+    case_study: str
     differences: list[str]
 
 
@@ -117,7 +124,7 @@ def prepare(
             campaign.vm_counts = campaign.vm_counts[:1]
         for name, value in changes.items():
             setattr(campaign, name, value)
-        _leave_out(campaign, reasons)
+        leave_out(campaign, reasons)
         if problems := checks.problems_of(campaign):
             usable.remove(driver)
             left_out.setdefault(str(control.PlanRefused(problems)), []).append(f"All by the driver {driver}")
@@ -127,19 +134,31 @@ def prepare(
         campaigns.append(campaign)
         differences += _differences(campaign, chosen)
         estimate = checks.estimate(campaign)
-        matrix = [", ".join(map(str, getattr(campaign, name))) for name in _LISTS if getattr(campaign, name)]
-        plans.append(f"{driver}: {' × '.join(matrix)}: {estimate.runs} runs")
+        plans.append(in_words(campaign, estimate))
         seconds += estimate.seconds
-    sentences = [f"{'; '.join(dict.fromkeys(what))}: {reason}" for reason, what in left_out.items()]
-    slugs = [campaign.slug for campaign in campaigns]
-    return campaigns, Replication(case_study.slug, slugs, plans, seconds, sentences, [*dict.fromkeys(differences)])
+    slugs, study = [campaign.slug for campaign in campaigns], case_study.slug
+    return campaigns, Replication(slugs, plans, seconds, sentences(left_out), study, [*dict.fromkeys(differences)])
 
 
-def create(campaigns: Sequence[Campaign], outline: Replication, *, user: User | None) -> None:
+def in_words(campaign: Campaign, estimate: checks.Estimate) -> str:
+    """Return the matrix of a plan in a line: "libvirt: xfs × ext4 × varmail × 1 × cache mode none, unsafe: 6 runs"."""
+    matrix = [", ".join(map(str, getattr(campaign, name))) for name in _LISTS if getattr(campaign, name)]
+    for name, chosen in campaign.disk.items():
+        if len(chosen) > 1:
+            matrix.append(f"{SETTINGS[name].in_sentence} {', '.join(map(SETTINGS[name].value_label, chosen))}")
+    return f"{campaign.driver}: {' × '.join(matrix)}: {estimate.runs} runs"
+
+
+def sentences(left_out: Mapping[str, Sequence[str]]) -> list[str]:
+    """Return a sentence for each reason. left_out : reason to what it keeps out"""
+    return [f"{'; '.join(dict.fromkeys(what))}: {reason}" for reason, what in left_out.items()]
+
+
+def create(campaigns: Sequence[Campaign], outline: Outline, what: str, *, user: User | None) -> None:
     """Store the campaigns with their runs, all or none. Raises CampaignError where there are none, PlanRefused."""
     if not campaigns:
         reasons = "\n".join(outline.left_out)
-        raise control.CampaignError(f"Nothing of {outline.case_study} can be measured again on this host.\n{reasons}")
+        raise control.CampaignError(f"Nothing of {what} can be measured on this host.\n{reasons}")
     with transaction.atomic():
         for campaign in campaigns:
             control.create(campaign, user=user)
@@ -156,15 +175,12 @@ def _campaign(host: Host, case_study: CaseStudy, parts: Sequence[Part], pool: St
         and bool(versions.get("filebench"))
         and "filebench" in {row.benchmark.slug for row in variants}
     )
-    kind = StoragePool.Kind.STORAGE if driver == Host.Driver.PROXMOX else StoragePool.Kind.IMAGE
-    stem = f"{case_study.slug[:25]}-on-{host.slug[:15]}-{driver}"
-    slugs = (f"{stem}-{number}" if number > 1 else stem for number in count(1))
     ram_mib = int(max(row.vm_ram_gib or 2 for row in rows) * 1024)
     campaign = Campaign(
-        slug=next(slug for slug in slugs if not Campaign.objects.filter(slug=slug).exists()),
+        slug=free_slug(f"{case_study.slug[:25]}-on-{host.slug[:15]}-{driver}"),
         title=f"{case_study.slug} again on {host}, {Host.Driver(driver).label}"[:300],
         host=host,
-        pool=pool or min(host.pools.all(), key=lambda row: (row.kind != kind, row.pk), default=None),
+        pool=pool or fitting_pool(host, driver),
         driver=driver,
         engine=Campaign.Engine.FILEBENCH if is_filebench else Campaign.Engine.FIO,
         personality=Campaign.Personality.SHIPPED if is_filebench else Campaign.Personality.KDB,
@@ -180,14 +196,25 @@ def _campaign(host: Host, case_study: CaseStudy, parts: Sequence[Part], pool: St
         seed=case_study.pk,
         replicates=case_study,
     )
-    stated = {name: {getattr(row, name) for row in rows} & {*disks.CHOICES[name]} for name in disks.CHOICES}
-    campaign.disk = {
-        name: [*stated[name]] if len(stated[name]) == 1 else usual for name, usual in campaign.disk.items()
-    }
+    of_disks = disks.CHOICES.keys() - {"volume_block_bytes", *disks.OF_FILE_SYSTEM}
+    stated = {name: {getattr(row, name) for row in rows} & {*disks.CHOICES[name]} for name in of_disks}
+    campaign.disk |= {name: [*values] for name, values in stated.items() if len(values) == 1}
     return campaign
 
 
-def _leave_out(campaign: Campaign, left_out: dict[str, list[str]]) -> None:
+def free_slug(stem: str) -> str:
+    """Return a short name for a campaign that none has: the stem, or with a number behind it."""
+    slugs = (f"{stem}-{number}" if number > 1 else stem for number in count(1))
+    return next(slug for slug in slugs if not Campaign.objects.filter(slug=slug).exists())
+
+
+def fitting_pool(host: Host, driver: str) -> StoragePool | None:
+    """Return the host's first pool of the kind that the driver uses, else its first."""
+    kind = StoragePool.Kind.STORAGE if driver == Host.Driver.PROXMOX else StoragePool.Kind.IMAGE
+    return min(host.pools.all(), key=lambda row: (row.kind != kind, row.pk), default=None)
+
+
+def leave_out(campaign: Campaign, left_out: dict[str, list[str]]) -> None:
     """Take out of the plan, item by item, what the host has something against. left_out : gets the reasons"""
     for name, about in _LISTS.items():
         kept = []
@@ -201,6 +228,16 @@ def _leave_out(campaign: Campaign, left_out: dict[str, list[str]]) -> None:
                 kept.append(item)
         if getattr(campaign, name):
             setattr(campaign, name, kept)
+    for name, chosen in campaign.disk.items():
+        kept = []
+        for value in chosen if len(chosen) > 1 else ():
+            campaign.disk |= {name: [value]}
+            if reasons := checks.problems_of(campaign).get(name, []):
+                what = f"{SETTINGS[name].in_sentence} {SETTINGS[name].value_label(value)}"
+                left_out.setdefault(" ".join(reasons), []).append(what)
+            else:
+                kept.append(value)
+        campaign.disk |= {name: kept or chosen}
 
 
 def _differences(campaign: Campaign, parts: Sequence[Part]) -> Iterator[str]:

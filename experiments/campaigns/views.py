@@ -247,7 +247,7 @@ def case_study_again(request: HttpRequest, slug: str) -> HttpResponse:
         campaigns, outline = replication.prepare(host, case_study, short=is_short)
         try:
             if request.method == "POST":
-                replication.create(campaigns, outline, user=user_of(request))
+                replication.create(campaigns, outline, case_study.slug, user=user_of(request))
                 return redirect("campaign-detail", campaigns[-1].slug)
         except CampaignError as error:
             problem = str(error)

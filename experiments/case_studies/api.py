@@ -69,7 +69,7 @@ class DraftSerializer(ReadSerializer):
         fields = (
             *("slug", "title", "status", "owner", "laboratory", "research_group", "run_seconds", "repetitions"),
             *("warm_up_seconds", "quiet_host", "measured_year", "fits_cache", "vm_counts", "value_scope", "procedure"),
-            *("server", "storage", "protocol", "audit", "content_digest"),
+            *("kit", "server", "storage", "protocol", "audit", "content_digest"),
         )
 
     def get_content_digest(self, draft: CaseStudy) -> str | None:

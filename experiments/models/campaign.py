@@ -106,6 +106,13 @@ class Campaign(models.Model):
     case_study = models.ForeignKey(
         "experiments.CaseStudy", null=True, blank=True, on_delete=models.SET_NULL, related_name="campaigns"
     )
+    kit = models.CharField(
+        max_length=60,
+        blank=True,
+        default="",
+        db_default="",
+        help_text='The kit that planned it: "cache-mode/1"; empty: none.',
+    )
     replicates = models.ForeignKey(
         "experiments.CaseStudy",
         null=True,
@@ -140,9 +147,9 @@ class Campaign(models.Model):
     @property
     def run_count(self) -> int:
         """Return the number of runs of the whole matrix, including the combinations that are left out."""
+        machines = len(self.guest_file_systems) * len(self.vm_counts) if self.guest_file_systems else 1
         varied = prod(map(len, self.disk.values()))
-        machines = len(self.guest_file_systems) * len(self.vm_counts) * varied if self.guest_file_systems else 1
-        return len(self.host_file_systems) * machines * len(self.workloads) * self.repetitions
+        return len(self.host_file_systems) * machines * varied * len(self.workloads) * self.repetitions
 
 
 class CampaignRunQuerySet(models.QuerySet["CampaignRun"]):

@@ -221,6 +221,13 @@ class CaseStudy(models.Model):
         max_length=10, choices=Scope, blank=True, help_text="What a value at several machines means."
     )
     procedure = models.TextField(blank=True)
+    kit = models.CharField(
+        max_length=60,
+        blank=True,
+        default="",
+        db_default="",
+        help_text='The kit by whose plan it was measured, with its version: "cache-mode/1"; empty: none.',
+    )
     notes = TypedJSONField(
         schema=texts(4_000), default=list, blank=True, help_text="Traps and doubts a reader should know."
     )

@@ -162,6 +162,12 @@ def host_of(address: str) -> str:
 
 
 @register.filter
+def kit_slug(kit: str) -> str:
+    """Return the name of a kit without its version: "cache-mode" of "cache-mode/1"."""
+    return kit.partition("/")[0]
+
+
+@register.filter
 def grade_badge(grade: str) -> SafeString:
     """Return a badge with the grade of evidence."""
     return format_html('<span class="grade grade-{}" title="Evidence grade {}">{}</span>', grade.lower(), grade, grade)

@@ -50,6 +50,7 @@ SCOPES: dict[str, tuple[AnyOf, AnyOf]] = {
     "campaign-detail": (READ, None),
     "campaign-estimate": (None, CAMPAIGN),
     "campaign-replicate": (None, CAMPAIGN),
+    "campaign-study": (None, CAMPAIGN),
     "campaign-bring-back": (None, CAMPAIGN),
     "campaign-cancel": (None, CAMPAIGN),
     "campaign-deviations": (READ, None),

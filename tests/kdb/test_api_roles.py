@@ -30,6 +30,7 @@ TABLE = {  # the scope that a token needs, or one of several; the statuses, in t
     "campaigns_draft": "campaign 401 403 403 403 403 409 403 404 409",
     "campaigns_estimate": "campaign 401 403 403 403 403 200 200 400 200",
     "campaigns_replicate": "campaign 401 403 403 403 403 409 409 400 409",
+    "campaigns_study": "campaign 401 403 403 403 403 200 200 400 200",
     "campaigns_list": "read 401 403 403 403 403 200 200 200 200",
     "campaigns_pause": "campaign 401 403 403 403 403 409 409 404 409",
     "campaigns_removal": "read 401 403 403 403 403 200 403 404 200",

@@ -99,6 +99,7 @@ ASKED = {
     "ask": {"text": "ext4 or xfs for mail"},
     "case_studies_retrieve": {"slug": "p0"},
     "claims_retrieve": {"id": "P0-C18"},
+    "kit": {"slug": "cache-mode"},
 }
 
 
@@ -216,6 +217,7 @@ def _operate(ask: Walk) -> None:
     make_host("lab-2", name="Lab 2", pools=("/srv/kdb",))
     ask("campaigns_estimate", CAMPAIGN)
     ask("campaigns_replicate", {"case_study": "p3", "host": CAMPAIGN["host"], "short": True, "dry_run": True})
+    ask("campaigns_study", {"kit": "io-mode", "host": CAMPAIGN["host"], "short": True, "dry_run": True})
     ask("campaigns_create", CAMPAIGN)
     slug = CAMPAIGN["slug"]
     ask("campaigns_start", slug=slug)

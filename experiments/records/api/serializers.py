@@ -272,7 +272,7 @@ class CaseStudySerializer(ReadSerializer):
         fields = (
             *("slug", "title", "status", "retraction_reason", "published_revision", "retracted_revision", "endings"),
             *("publication", "server", "storage", "laboratory", "research_group", "run_seconds", "repetitions"),
-            *("warm_up_seconds", "quiet_host", "measured_year", "fits_cache", "vm_counts", "value_scope"),
+            *("warm_up_seconds", "quiet_host", "measured_year", "fits_cache", "vm_counts", "value_scope", "kit"),
             *("procedure", "notes", "protocol"),
         )
 

@@ -1,4 +1,4 @@
-"""kdb rank, measure, share, upload, watch, replicate, runner. Server and token: see kdb_client.configuration."""
+"""kdb rank, measure, share, upload, watch, replicate, study, runner. Server and token: see kdb_client.configuration."""
 
 import argparse
 import json
@@ -78,11 +78,40 @@ def watch(client: Client, options: argparse.Namespace) -> int:
 
 def replicate(client: Client, options: argparse.Namespace) -> int:
     """Plan a paper's matrix on a host, run it, and file it; the page that compares both is said at the end."""
-    body = {name: getattr(options, name) for name in ("case_study", "host", "pool", "short", "dry_run")}
-    plan = client.post("campaigns/replicate/", body)
-    _show(plan, _replication_text, options.json)
+    plan = _planned(client, "replicate", "case_study", options)
     if options.dry_run:
         return 0 if plan["campaigns"] else 1
+    if code := _run_and_file(client, plan, options):
+        return code
+    show(f"{client.configuration.url}/laboratory/campaigns/{plan['campaigns'][-1]}/replication/")
+    return 0
+
+
+def study(client: Client, options: argparse.Namespace) -> int:
+    """Plan a kit on a host, run it, and file it; without the name of a kit, list them all."""
+    if not options.kit:
+        _show(client.get("kits/"), _kits_text, options.json)
+        return 0
+    if not options.host:
+        raise KdbError(f"--host is needed: the short name of the host that shall run {options.kit}.")
+    plan = _planned(client, "study", "kit", options)
+    if options.dry_run:
+        return 0 if plan["campaigns"] else 1
+    if code := _run_and_file(client, plan, options):
+        return code
+    show(f"{client.configuration.url}/kits/{options.kit}/")
+    return 0
+
+
+def _planned(client: Client, action: str, what: str, options: argparse.Namespace) -> Any:
+    body = {name: getattr(options, name) for name in (what, "host", "pool", "short", "dry_run")}
+    plan = client.post(f"campaigns/{action}/", body)
+    _show(plan, _plan_text, options.json)
+    return plan
+
+
+def _run_and_file(client: Client, plan: Any, options: argparse.Namespace) -> int:
+    """Run the campaigns of a plan, and file each; the exit status of the first that did not end well, else 0."""
     for slug in plan["campaigns"]:
         client.post(f"campaigns/{slug}/start/", {})
     ends = {"finished": 0, "cancelled": 1}
@@ -90,7 +119,6 @@ def replicate(client: Client, options: argparse.Namespace) -> int:
         if code := _until(partial(client.campaign, slug), _campaign_text, ends.get, options):
             return code
         show(f"draft: {client.post(f'campaigns/{slug}/draft/', {})['case_study']}")
-    show(f"{client.configuration.url}/laboratory/campaigns/{plan['campaigns'][-1]}/replication/")
     return 0
 
 
@@ -161,11 +189,18 @@ def _campaign_text(campaign: Any) -> str:
     return printable(f"campaign {campaign['slug']}: {campaign['state']}{why}")
 
 
-def _replication_text(plan: Any) -> str:
+def _plan_text(plan: Any) -> str:
     minutes = f"about {-(-plan['seconds'] // 60)} minutes" if plan["plans"] else "nothing of it can be done there"
-    lines = [f"{plan['case_study']} again: {minutes}", *plan["plans"]]
+    what = f"kit {plan['kit']}" if "kit" in plan else f"{plan['case_study']} again"
+    lines = [f"{what}: {minutes}", *plan["plans"]]
+    lines += [f"the same in all runs: {plan['held']}"] if plan.get("held") else []
     lines += [f"cannot be done: {sentence}" for sentence in plan["left_out"]]
-    return "\n".join(map(printable, [*lines, *(f"otherwise than there: {text}" for text in plan["differences"])]))
+    lines += [f"otherwise than there: {sentence}" for sentence in plan.get("differences", ())]
+    return "\n".join(map(printable, lines))
+
+
+def _kits_text(kits: Any) -> str:
+    return "\n".join(_table([kit["slug"], printable(kit["question"])] for kit in kits["kits"]))
 
 
 def _cell(value: Any) -> str:
@@ -199,7 +234,7 @@ def _parser() -> argparse.ArgumentParser:
     repeated.add_argument("--every", type=float, default=10, metavar="SECONDS")
 
     parser = argparse.ArgumentParser(prog="kdb", description=__doc__)
-    commands = parser.add_subparsers(required=True, metavar="rank|measure|share|upload|watch|replicate|runner")
+    commands = parser.add_subparsers(required=True, metavar="rank|measure|share|upload|watch|replicate|study|runner")
     command = commands.add_parser("rank", parents=[every, question], help="which entry is best for a workload")
     command.add_argument("workload")
     command.set_defaults(run=rank)
@@ -224,12 +259,21 @@ def _parser() -> argparse.ArgumentParser:
     command.set_defaults(run=watch)
     command = commands.add_parser("replicate", parents=[every, repeated], help="a paper's matrix again, on a host")
     command.add_argument("case_study", metavar="paper", help="p0 to p4, or the slug of any published case study")
-    command.add_argument("--host", required=True, help="its short name")
-    command.add_argument("--pool", help="path of a storage pool of the host; else the first that fits")
-    command.add_argument("--short", action="store_true", help="one number of machines, 30 s, two repetitions")
-    command.add_argument("--dry-run", action="store_true", help="say what would be done, and how long it takes")
+    _add_host(command, "one number of machines, 30 s, two repetitions", required=True)
     command.set_defaults(run=replicate)
+    command = commands.add_parser("study", parents=[every, repeated], help="a kit: a common question, on a host")
+    command.add_argument("kit", nargs="?", help="its short name; left out: all are listed")
+    _add_host(command, "30 s, two repetitions, the first load")
+    command.set_defaults(run=study)
     command = commands.add_parser("runner", parents=[every], help="do on this host what a server asks, as you allow")
     runner.add_arguments(command)
     command.set_defaults(run=runner.run)
     return parser
+
+
+def _add_host(command: argparse.ArgumentParser, short: str, *, required: bool = False) -> None:
+    """Add where a plan runs, and how much of it."""
+    command.add_argument("--host", required=required, help="its short name")
+    command.add_argument("--pool", help="path of a storage pool of the host; else the first that fits")
+    command.add_argument("--short", action="store_true", help=short)
+    command.add_argument("--dry-run", action="store_true", help="say what would be done, and how long it takes")

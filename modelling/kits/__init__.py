@@ -1,0 +1,1 @@
+"""Kits (experiments.campaigns.kits): what all who ran one measured. Open `selectors` first."""
