@@ -17,6 +17,7 @@ from .models import (
     Contributor,
     DerivedValue,
     FileSystem,
+    HostStorage,
     Hypervisor,
     KnowledgeRevision,
     Measurement,
@@ -34,7 +35,7 @@ admin.site.site_header = "KDB administration"
 admin.site.site_title = "KDB"
 
 
-@admin.register(Hypervisor, FileSystem, OperatingSystem, Benchmark, Workload)
+@admin.register(Hypervisor, HostStorage, FileSystem, OperatingSystem, Benchmark, Workload)
 class CatalogueAdmin(admin.ModelAdmin):
     list_display = ("name", "slug", "source", "is_draft")
     search_fields = ("name", "slug")

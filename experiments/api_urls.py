@@ -15,6 +15,7 @@ from .runner import api as runner
 
 router = SimpleRouter(use_regex_path=False)
 router.register("hypervisors", views.HypervisorViewSet, "hypervisor")
+router.register("host-storages", views.HostStorageViewSet, "host-storage")
 router.register("file-systems", views.FileSystemViewSet, "file-system")
 router.register("operating-systems", views.OperatingSystemViewSet, "operating-system")
 router.register("benchmarks", views.BenchmarkViewSet, "benchmark")

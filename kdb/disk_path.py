@@ -193,13 +193,14 @@ SETTINGS = {
             "io-mode",
             "I/O mode",
             "How the hypervisor hands requests to the host's kernel: by a pool of threads, by Linux AIO (native), by "
-            "io_uring, or one after another in the thread of the device (sync).",
+            "io_uring, one after another in the thread of the device (sync), or not so, by what is not stated (async).",
             ("io mode", "aio", "aio mode", "async io", "asynchronous io", "io engine of the disk"),
             (
                 Value("threads", "threads", ("aio threads", "aio=threads", "thread pool")),
                 Value("native", "native", ("aio native", "aio=native", "linux aio", "libaio")),
                 Value("io_uring", "io_uring", ("iouring", "io uring", "io-uring", "aio=io_uring", "uring")),
-                Value("sync", "sync", ("synchronous engine", "sync engine")),
+                Value("sync", "sync", ("synchronous", "synchronous engine", "sync engine")),
+                Value("async", "async", ("asynchronous", "asynchronous engine", "async engine")),
             ),
             is_closed=True,
             set_by_hypervisor=True,

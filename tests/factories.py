@@ -6,11 +6,13 @@ Catalogue entries are named by their slug and made when they are missing:
 """
 
 import hashlib
+import json
 from dataclasses import asdict
 from datetime import timedelta
 from itertools import count
 from uuid import uuid4
 
+from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import Group
 from django.db import models
@@ -26,6 +28,7 @@ from experiments.models import (
     DerivedValue,
     FileSystem,
     Host,
+    HostStorage,
     Hypervisor,
     ImportBatch,
     KnowledgeRevision,
@@ -60,6 +63,8 @@ _CATALOGUE_DEFAULTS = {
     Hypervisor: {"kind": Hypervisor.Kind.TYPE_1},
     OperatingSystem: {"family": OperatingSystem.Family.LINUX},
 }
+# The rows of host storage that KDB comes with.
+STORAGES = json.loads((settings.BASE_DIR / "fixtures" / "catalogue.json").read_text("utf-8"))["host_storages"]
 _CONFIGURATION_DEFAULTS = {"hypervisor": "kvm", "guest_fs": "ext4", "host_fs": "ext4"}
 
 
@@ -68,6 +73,8 @@ def entry(model: type[models.Model], slug: str | models.Model | None) -> models.
     if not isinstance(slug, str):
         return slug
     defaults = {"name": slug, **_CATALOGUE_DEFAULTS.get(model, {})}
+    if model is HostStorage:
+        defaults |= next((row for row in STORAGES if row["slug"] == slug), {})
     return model.objects.get_or_create(slug=slug, defaults=defaults)[0]
 
 
@@ -103,6 +110,7 @@ def make_configuration(
 ) -> Configuration:
     """Make a virtual configuration, or with `hypervisor=None` a native one, whose file system is `host_fs`."""
     is_native = hypervisor is None
+    entry(HostStorage, fields.get("backend") or None)
     defaults = {
         "slug": f"configuration-{next(_numbers)}",
         "virtualisation": Configuration.Virtualisation.NONE if is_native else Configuration.Virtualisation.FULL,

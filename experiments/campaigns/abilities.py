@@ -2,11 +2,13 @@
 
 from collections.abc import Iterable
 
-from experiments.laboratory.targets import disks, drivers
+from experiments.laboratory.targets import disks, drivers, proxmox
 from experiments.laboratory.transport.facts import HostFacts
 from experiments.models import Host, StoragePool
 
 MAKES = {"ext4": 32, "xfs": 320, "btrfs": 128}  # file systems that remote.sh makes, and their least size in MiB
+
+BACKENDS = tuple(dict.fromkeys((*disks.VOLUMES, *proxmox.BACKENDS.values())))  # stand in place of a host file system
 
 
 def missing_programs(facts: HostFacts) -> set[str]:

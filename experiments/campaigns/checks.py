@@ -9,8 +9,7 @@ from experiments.laboratory import plan
 from experiments.laboratory.benchmarks import engines
 from experiments.laboratory.targets import disks, drivers, proxmox, xen
 from experiments.laboratory.transport.facts import HostFacts, ImageFacts, PoolFacts
-from experiments.models import Campaign, CampaignRun, Host, StoragePool
-from kdb.host_storage import BACKENDS
+from experiments.models import Campaign, CampaignRun, Host, HostStorage, StoragePool
 
 from . import abilities, host_checks, hosts
 from .abilities import MAKES
@@ -163,7 +162,7 @@ def _check_pool(campaign: Campaign, facts: HostFacts, say: Say) -> PoolFacts:
         if pool.kind != StoragePool.Kind.IMAGE:
             if name != about["file_system"]:
                 say("host_file_systems", f"Found {name}; {pool.path} is {about['file_system']}; it is used as it is.")
-        elif name in BACKENDS:
+        elif name in abilities.BACKENDS:
             _check_volume(campaign, name, facts, say)
         elif name not in MAKES or f"mkfs.{name}" in lacking:
             where = host_checks.PROGRAM_SOURCES.get(f"mkfs.{name}", "KDB cannot either")
@@ -206,7 +205,8 @@ def _check_volume(campaign: Campaign, name: str, facts: HostFacts, say: Say) -> 
         say("host_file_systems", f"A native campaign runs on file systems, not on {name}.")
         return
     if name not in disks.VOLUMES:
-        say("host_file_systems", f"KDB makes no {BACKENDS[name]} by itself: {', '.join(disks.VOLUMES)} it does.")
+        label = HostStorage.label(name)
+        say("host_file_systems", f"KDB makes no {label} by itself: {', '.join(disks.VOLUMES)} it does.")
         return
     if name == "lvm" and "lvm" in abilities.missing_programs(facts):
         say("host_file_systems", f"{campaign.host} has no lvm: {host_checks.PROGRAM_SOURCES['lvm']}.")
@@ -258,7 +258,7 @@ def _disk_problems(campaign: Campaign, host_fs: str, combination: str) -> Iterat
     if driver == Host.Driver.NATIVE:
         yield from _file_system_problems(campaign, host_fs, options)
         return
-    on_volume = host_fs in BACKENDS
+    on_volume = host_fs in abilities.BACKENDS
     if driver == Host.Driver.PROXMOX:
         allocations = facts.get("pools", {}).get(str(campaign.pool), {}).get("allocation", {})
         if options.image_format not in allocations:

@@ -14,9 +14,9 @@ from experiments.laboratory.targets.drivers import machine_name
 from experiments.laboratory.transport.facts import HostFacts, ImageFacts
 from experiments.models import Campaign, CampaignRun, CaseStudy, Host, ImportBatch, Server, Storage
 from experiments.records.files import raw_files
-from kdb.host_storage import BACKENDS, FILE
+from kdb.host_storage import FILE
 
-from . import checks, plans
+from . import abilities, checks, plans
 from .control import CampaignError
 from .flagged import number_of
 from .runs.content import GuestImage
@@ -222,7 +222,7 @@ def _configuration(campaign: Campaign, run: CampaignRun) -> dict[str, object]:
     """Return what the host's check and the run know; what only people know is taken from the host's record."""
     host, facts = campaign.host, campaign.host.facts
     machine = run.facts["machines"][0]
-    known: dict[str, object] = {} if run.host_fs in BACKENDS else {"host_fs": run.host_fs}
+    known: dict[str, object] = {} if run.host_fs in abilities.BACKENDS else {"host_fs": run.host_fs}
     if facts:  # a host that moved to another address lost those of the old one
         known |= {"host_os": _system(facts), "host_kernel": facts.get("kernel", "")}
     if not run.guest_fs:
@@ -279,8 +279,8 @@ def _backend(campaign: Campaign, run: CampaignRun) -> dict[str, object]:
     if campaign.driver == Host.Driver.PROXMOX:
         allocation = about.get("allocation", {}).get(run.options.image_format, "")
         known = {"allocation": allocation, "host_mount_options": about.get("mount_options", "")[:200]}
-        return known | {"backend": run.host_fs if run.host_fs in BACKENDS else FILE}
-    if run.host_fs not in BACKENDS:
+        return known | {"backend": run.host_fs if run.host_fs in abilities.BACKENDS else FILE}
+    if run.host_fs not in abilities.BACKENDS:
         return {"backend": FILE}
     below = f"a loop device on a file on {about['file_system']}" if "file_system" in about else "a loop device"
     known = {"backend": run.host_fs, "below": below, "allocation": ""}

@@ -16,11 +16,10 @@ from experiments import permissions
 from experiments.imports import normalise
 from experiments.laboratory.benchmarks import engines
 from experiments.laboratory.targets import disks
-from experiments.models import Campaign, FileSystem, Host, Hypervisor, StoragePool
+from experiments.models import Campaign, FileSystem, Host, HostStorage, Hypervisor, StoragePool
 from experiments.permissions import User as AnyUser
 from experiments.records import visible
 from kdb.disk_path import SETTINGS
-from kdb.host_storage import BACKENDS
 from kdb.web.form_types import ModelChoiceField, ModelForm, field_of
 
 from . import abilities, checks, hosts
@@ -380,12 +379,12 @@ class CampaignForm(InSections, ModelForm[Campaign]):
         offered = list(candidates.prefetch_related("pools__host"))
         systems = list(visible.entries(FileSystem).order_by("slug").values_list("slug", flat=True))
         for name, can, known in (
-            ("host_file_systems", abilities.host_storage, [*systems, *BACKENDS]),
+            ("host_file_systems", abilities.host_storage, [*systems, *abilities.BACKENDS]),
             ("guest_file_systems", abilities.guest_file_systems, systems),
         ):
             able = {slug for candidate in offered for slug in can(candidate)}
             field = field_of(self, name, _HostCan)
-            field.known, field.choices = known, [(slug, BACKENDS.get(slug, slug)) for slug in known if slug in able]
+            field.known, field.choices = known, [(slug, HostStorage.label(slug)) for slug in known if slug in able]
         # Another host can make other file systems: the form comes again with what was filled in.
         host.widget.attrs |= {
             **{"hx-get": reverse("campaign-new"), "hx-include": "closest form", "hx-params": "not csrfmiddlewaretoken"},

@@ -13,6 +13,7 @@ from experiments.models import (
     Configuration,
     DerivedValue,
     FileSystem,
+    HostStorage,
     Hypervisor,
     Measurement,
     OperatingSystem,
@@ -32,6 +33,7 @@ FORMAT, VERSION = "kdb-case-study", 1
 
 CATALOGUE: dict[str, type[CatalogueEntry]] = {
     "hypervisors": Hypervisor,
+    "host_storages": HostStorage,
     "file_systems": FileSystem,
     "operating_systems": OperatingSystem,
     "benchmarks": Benchmark,
@@ -107,7 +109,7 @@ def schema() -> dict[str, Any]:
         "catalogue": {
             "type": "object",
             "additionalProperties": False,
-            "required": list(CATALOGUE),
+            "required": [name for name in CATALOGUE if name != "host_storages"],  # earlier bundles lack them
             "properties": {name: rows(row_schema(model)) for name, model in CATALOGUE.items()},
         },
         "publications": rows(row_schema(Publication)),

@@ -28,6 +28,7 @@ from experiments.models import (
     Claim,
     Configuration,
     DerivedValue,
+    HostStorage,
     ImportBatch,
     Measurement,
     OrdinalFinding,
@@ -196,6 +197,8 @@ def _catalogue_entries(rows: list[models.Model], claims: list[Claim]) -> dict[ty
         for field in row._meta.concrete_fields:
             if field.is_relation and field.related_model in entries and getattr(row, field.attname) is not None:
                 entries[field.related_model].add(getattr(row, field.name))
+    backends = {row.backend for row in rows if isinstance(row, Configuration)}
+    entries[HostStorage] = set(HostStorage.objects.filter(slug__in=backends))
     for claim in claims:
         entries[CATALOGUE["workloads"]].update(claim.workloads.all())
     return entries
@@ -272,8 +275,12 @@ class BundleImport:
     def run(self) -> CaseStudy:
         for name, model in CATALOGUE.items():
             self.rows[model] = {
-                fields["slug"]: self.get_or_create_entry(model, fields) for fields in self.document["catalogue"][name]
+                fields["slug"]: self.get_or_create_entry(model, fields)
+                for fields in self.document["catalogue"].get(name, ())
             }
+        backends = {fields.get("backend", "") for fields in self.document["configurations"]}
+        for slug in sorted(backends - {"", *self.rows[HostStorage]}):  # an earlier bundle has no more than its slug
+            self.get_or_create_entry(HostStorage, {"slug": slug, "name": slug})
         self.rows[Publication] = {fields["slug"]: self.publication(fields) for fields in self.document["publications"]}
         server = self.create_own(Server, self.document["server"])
         storage = self.create_own(Storage, self.document["storage"], server=server)

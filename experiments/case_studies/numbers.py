@@ -8,10 +8,18 @@ from django.contrib.auth.models import AbstractUser, AnonymousUser
 from django.db.models import Avg, Case, Count, Min, Q, QuerySet, When
 
 from experiments import permissions
-from experiments.models import CaseStudy, Configuration, DerivedValue, Ending, Measurement, RawFile, Storage
+from experiments.models import (
+    CaseStudy,
+    Configuration,
+    DerivedValue,
+    Ending,
+    HostStorage,
+    Measurement,
+    RawFile,
+    Storage,
+)
 from experiments.templatetags.kdb_format import block_size, derivation, number, vm_count
 from kdb.fair_play import MEASUREMENT_FIELDS
-from kdb.host_storage import VOLUMES
 from kdb.units import METRICS
 
 from .tables import FACTS, NATIVE_FACTS, provenance
@@ -25,7 +33,7 @@ _IMPLIED_BY: dict[str, Callable[[Configuration], object]] = {
     "Backend of the images": lambda c: c.host_fs_id,
     "Host file system": lambda c: c.backend,
     "Kind of storage": lambda c: c.case_study.storage.kind,
-    **dict.fromkeys(("Host mkfs options", "Host mount options"), lambda c: c.backend in VOLUMES),
+    **dict.fromkeys(("Host mkfs options", "Host mount options"), lambda c: c.backend in HostStorage.volumes()),
 }
 
 Number = Measurement | DerivedValue

@@ -10,7 +10,7 @@ from typing import Any
 
 from django.db.models import Exists, ForeignObjectRel, Model, OuterRef, QuerySet
 
-from experiments.models import CaseStudy, Claim, OrdinalFinding, WorkloadVariant
+from experiments.models import CaseStudy, Claim, Configuration, HostStorage, OrdinalFinding, WorkloadVariant
 from experiments.records.references import SHARED, used_by, variants
 
 
@@ -67,6 +67,8 @@ def _lock_unreferenced(rows: QuerySet[Any]) -> QuerySet[Any]:
     if not locked:  # mostly so, and the query below takes long to write
         return model._default_manager.none()
     unreferenced = model._default_manager.filter(pk__in=locked)
+    if model is HostStorage:  # configurations keep its slug
+        unreferenced = unreferenced.filter(~Exists(Configuration.objects.filter(backend=OuterRef("slug"))))
     for relation in model._meta.get_fields(include_hidden=True):
         if isinstance(relation, ForeignObjectRel) and not relation.many_to_many:
             others = relation.related_model._base_manager.filter(**{relation.field.name: OuterRef("pk")})

@@ -14,7 +14,6 @@ from experiments.rules.concurrency import concurrency_of
 from experiments.templatetags.kdb_format import anchor, block_size, decimals, number, quantity, vm_count
 from kdb.api.pagination import PageByKey
 from kdb.disk_path import SETTINGS, Setting
-from kdb.host_storage import backend_label
 from kdb.shades import shades
 from kdb.units import METRICS
 
@@ -205,7 +204,7 @@ FACTS: tuple[tuple[str, Callable[[Configuration], str]], ...] = (
     ("Guest I/O scheduler", lambda c: c.guest_io_scheduler),
     ("Host system", lambda c: c.host_os.name if c.host_os else ""),
     ("Host kernel", lambda c: c.host_kernel),
-    ("Backend of the images", lambda c: c.backend and backend_label(c.backend)),
+    ("Backend of the images", lambda c: c.backend_label),
     ("Below the backend", lambda c: c.below),
     ("Host file system", lambda c: c.host_fs.name if c.host_fs else ""),
     ("Host mkfs options", lambda c: c.host_mkfs_options),

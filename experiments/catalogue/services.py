@@ -1,23 +1,31 @@
 """Names of the catalogue for imports, and new entries that imports propose."""
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from django.core.exceptions import ValidationError
 from django.db.models import Q, QuerySet
 from django.utils.text import slugify
 
-from experiments.models import Benchmark, CaseStudy, Configuration, FileSystem, Hypervisor, OperatingSystem, Workload
+from experiments.models import (
+    Benchmark,
+    CaseStudy,
+    FileSystem,
+    HostStorage,
+    Hypervisor,
+    OperatingSystem,
+    Workload,
+)
 from experiments.models.catalogue import CatalogueEntry
 from experiments.records import references, visible
 from experiments.rules import entry_names
 from experiments.rules.entry_names import Spelled
 from experiments.rules.names import spelled
-from kdb.host_storage import BACKENDS, UNNAMED
 
 MODELS: dict[str, type[CatalogueEntry]] = {
     "hypervisor": Hypervisor,
     "file_system": FileSystem,
+    "host_storage": HostStorage,
     "operating_system": OperatingSystem,
     "workload": Workload,
     "benchmark": Benchmark,
@@ -25,30 +33,17 @@ MODELS: dict[str, type[CatalogueEntry]] = {
 
 # Fields that users may state of a new entry; the others come from papers.
 FIELDS = {
-    "hypervisor": ("slug", "name", "kind", "kernel_origin", "virtual_device_origin", "vendor", "description"),
+    "hypervisor": ("slug", "name", "kind", "kernel_origin", "virtual_device_origin", "vendor", "family", "description"),
     "file_system": ("slug", "name", "description"),
     "operating_system": ("slug", "name", "family", "version", "description"),
     "workload": ("slug", "name", "description"),
     "benchmark": ("slug", "name", "printed_unit", "description"),
-    "host_storage": ("slug",),  # no row: configurations keep its slug, which is its name
+    "host_storage": ("slug", "name", "family", "kind", "reach", "description"),
 }
 
 
 # Kinds for which a name is enough to propose an entry.
 NEED_A_NAME_ONLY = ("file_system", "host_storage", "operating_system", "workload", "benchmark")
-
-
-class NewStorage(NamedTuple):
-    """A new host storage that a draft proposes."""
-
-    slug: str
-
-    @property
-    def name(self) -> str:
-        return self.slug
-
-
-NewEntry = CatalogueEntry | NewStorage
 
 
 class EntryError(ValueError):
@@ -66,10 +61,7 @@ def entries(kind: str, case_study: CaseStudy) -> QuerySet[CatalogueEntry]:
 
 def known_names(case_study: CaseStudy) -> dict[str, list[Spelled]]:
     """Return kind of name to slug, name and aliases of what a draft may name."""
-    rows: dict[str, list[Spelled]] = {
-        kind: list(entries(kind, case_study).values_list("slug", "name", "aliases")) for kind in MODELS
-    }
-    return rows | {"host_storage": [(slug, label, ()) for slug, label in choices("host_storage", case_study)]}
+    return {kind: list(entries(kind, case_study).values_list("slug", "name", "aliases")) for kind in MODELS}
 
 
 def spellings(case_study: CaseStudy) -> dict[str, dict[str, str]]:
@@ -79,11 +71,7 @@ def spellings(case_study: CaseStudy) -> dict[str, dict[str, str]]:
 
 def choices(kind: str, case_study: CaseStudy) -> list[tuple[str, str]]:
     """Return slug and name of each entry of a kind that a draft may name."""
-    if kind != "host_storage":
-        return list(entries(kind, case_study).order_by("name").values_list("slug", "name"))
-    seen = Q(case_study__in=CaseStudy.objects.visible()) | Q(case_study=case_study.pk)
-    others = Configuration.objects.filter(seen).exclude(backend__in=["", *BACKENDS]).order_by("backend")
-    return [*BACKENDS.items(), *((slug, slug) for slug in others.values_list("backend", flat=True).distinct())]
+    return list(entries(kind, case_study).order_by("name").values_list("slug", "name"))
 
 
 def fields_for(kind: str, spelling: str) -> dict[str, str]:
@@ -94,13 +82,13 @@ def fields_for(kind: str, spelling: str) -> dict[str, str]:
     return {name: text for name, text in named.items() if name in FIELDS[kind]}
 
 
-def new_entry(kind: str, spelling: str, fields: Any, *, source: str) -> NewEntry:
+def new_entry(kind: str, spelling: str, fields: Any, *, source: str) -> CatalogueEntry:
     """Return an entry for a `spelling` in a file: unsaved, or the equal one of another draft. Raises EntryError."""
     if not isinstance(fields, Mapping) or set(fields) - set(FIELDS[kind]):
         raise EntryError(f"for a new {kind.replace('_', ' ')}: {', '.join(FIELDS[kind])}")
     texts = {name: str(text).strip() for name, text in fields.items()}
     if kind == "host_storage":
-        return _new_storage(texts.get("slug", ""))
+        texts = {"name": texts.get("slug", ""), **texts}
     entry = MODELS[kind](**texts, source=source[:200], is_draft=True)
     if existing := MODELS[kind]._default_manager.filter(slug=entry.slug, is_draft=True).first():
         if any(getattr(existing, name) != getattr(entry, name) for name in FIELDS[kind]):
@@ -117,17 +105,3 @@ def new_entry(kind: str, spelling: str, fields: Any, *, source: str) -> NewEntry
         problems = "; ".join(f"{name}: {' '.join(messages)}" for name, messages in error.message_dict.items())
         raise EntryError(f"a new {kind.replace('_', ' ')} ({problems})") from error
     return entry
-
-
-def _new_storage(slug: str) -> NewStorage:
-    """Return a new host storage. Raises EntryError where the slug could be taken for one of kdb.host_storage."""
-    known = entry_names.owners((backend, label, ()) for backend, label in BACKENDS.items())
-    faults = entry_names.faults(slug, slug, (), known)
-    longest = Configuration._meta.get_field("backend").max_length or 0
-    if len(slug) > longest:
-        faults["slug"] = f"{len(slug)} characters; at most {longest} are allowed."
-    if slug == "zfs" or slug.startswith(UNNAMED):
-        faults["slug"] = f"{slug!r} is a file on a file system: say file, and the file system."
-    if faults:
-        raise EntryError(f"a new host storage (slug: {' '.join(dict.fromkeys(faults.values()))})")
-    return NewStorage(slug)

@@ -5,7 +5,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
-from experiments.models import Benchmark, FileSystem, Hypervisor, Workload
+from experiments.models import Benchmark, FileSystem, HostStorage, Hypervisor, Workload
 from experiments.published_evidence.abilities import ABILITIES
 from experiments.published_evidence.result_sets import result_sets
 from experiments.records import visible
@@ -19,6 +19,7 @@ def knowledge(request: HttpRequest) -> HttpResponse:
     context = {
         "file_systems": visible.entries(FileSystem),
         "hypervisors": visible.entries(Hypervisor),
+        "host_storages": visible.entries(HostStorage),
         "workloads": visible.entries(Workload),
         "benchmarks": visible.entries(Benchmark),
         "publications": pages.publications(),

@@ -11,7 +11,7 @@ Nothing is guessed: a name that is neither a slug nor an alias becomes an `Unkno
 import json
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial
 from operator import itemgetter
@@ -25,7 +25,6 @@ from experiments.rules.names import WORDS
 from experiments.rules.number_grammar import LARGEST as LARGEST_WHOLE
 from experiments.rules.number_grammar import WrongValue, positive_number, whole_number
 from kdb.disk_path import SETTINGS, bytes_of
-from kdb.host_storage import VOLUMES
 from kdb.pairs import pair_key
 from kdb.units import LATENCY, METRICS, UNITS, convert, measures
 
@@ -309,7 +308,7 @@ class Normaliser:
         elif "hypervisor" not in given:
             known = first_few(self.configurations) or "none yet"
             raise WrongValue("configuration", slug, f"one of the case study ({known}); for a new one {A_CONFIGURATION}")
-        _check_guest_and_host(given, is_guest_unknown=is_guest_unknown)
+        _check_guest_and_host(given, self.names.volumes, is_guest_unknown=is_guest_unknown)
         if "," in (given.get("cache_mode") or ""):
             raise WrongValue("cache_mode", given["cache_mode"], "a text without comma")
         slug = slug or self._free_slug(given)
@@ -329,7 +328,7 @@ class Normaliser:
         return slug
 
 
-def _check_guest_and_host(values: Values, *, is_guest_unknown: bool = False) -> None:
+def _check_guest_and_host(values: Values, volumes: Collection[str], *, is_guest_unknown: bool = False) -> None:
     """Raise where a virtual machine lacks a guest file system, or the bare machine has something of a guest."""
     if values["hypervisor"]:
         is_container = values.get("virtualisation") == "container"
@@ -344,7 +343,7 @@ def _check_guest_and_host(values: Values, *, is_guest_unknown: bool = False) -> 
             raise WrongValue(
                 "virtualisation", "none", "full, para, emulated or container, because a hypervisor is named"
             )
-        if values.get("host_fs") and values.get("backend") in VOLUMES:
+        if values.get("host_fs") and values.get("backend") in volumes:
             raise WrongValue(
                 "host_fs", values["host_fs"], f"nothing, because the backend is {values['backend']}, a volume"
             )

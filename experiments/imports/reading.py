@@ -25,6 +25,7 @@ from experiments.models import (
     Benchmark,
     CaseStudy,
     Configuration,
+    HostStorage,
     ImportBatch,
     Measurement,
     RawChunk,
@@ -153,7 +154,8 @@ class ImportReader:
         self.texts: dict[int, bytes] = {}
         answers = batch.answers
         known = {kind: spelled(kind, names) for kind, names in self.basis.names.items()}
-        self.names = Names(known, self._mapped_names(answers))
+        self.volumes = HostStorage.volumes()
+        self.names = Names(known, self._mapped_names(answers), self.volumes)
         self.normaliser = Normaliser(self.names, self.basis.configurations)
 
     def _mapped_names(self, answers: Mapping[str, Any]) -> dict[str, dict[str, str]]:
@@ -174,10 +176,12 @@ class ImportReader:
                     self.fault("", Fault(None, kind, name, str(error)))
                     continue
                 mapped[kind][fold(name)] = entry.slug
+                if isinstance(entry, HostStorage) and entry.kind == HostStorage.Kind.VOLUME:
+                    self.volumes.add(entry.slug)
                 self.new_name(kind, entry)
         return mapped
 
-    def new_name(self, kind: str, entry: services.NewEntry) -> None:
+    def new_name(self, kind: str, entry: CatalogueEntry) -> None:
         self.report.new_names.append(NewName(kind, entry.slug, entry.name))
 
     def read(self) -> Report:
@@ -369,11 +373,11 @@ class ImportFiler(ImportReader):
         self, batch: ImportBatch, contents: FileContents, progress: Callable[[int], None], row_file: IO[bytes]
     ) -> None:
         """row_file : an empty file, for the rows"""
-        self.new_entries: list[services.NewEntry] = []
+        self.new_entries: list[CatalogueEntry] = []
         self.row_file = row_file
         super().__init__(batch, contents, progress)
 
-    def new_name(self, kind: str, entry: services.NewEntry) -> None:
+    def new_name(self, kind: str, entry: CatalogueEntry) -> None:
         super().new_name(kind, entry)
         self.new_entries.append(entry)
 
@@ -392,7 +396,7 @@ class ImportFiler(ImportReader):
             raise Outdated
         self.case_study = case_study
         for entry in self.new_entries:
-            if isinstance(entry, CatalogueEntry) and entry.pk is None:
+            if entry.pk is None:
                 entry.save()
         configuration_ids = dict(self.case_study.configurations.values_list("slug", "pk"))
         for slug in self.normaliser.new:
@@ -418,6 +422,8 @@ class ImportFiler(ImportReader):
 
     def add_configuration(self, slug: str) -> int:
         values = dict(self.normaliser.configurations[slug])
+        if backend := values.get("backend"):  # locked, so that nobody deletes it as unused meanwhile
+            HostStorage.objects.select_for_update().get(slug=backend)
         for name, kind in REFERENCES.items():
             if name in values:
                 values[name] = services.MODELS[kind]._default_manager.get(slug=values[name]) if values[name] else None

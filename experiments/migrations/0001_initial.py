@@ -7,7 +7,6 @@ import experiments.models.laboratory
 import functools
 import kdb.database.digest
 import kdb.disk_path
-import kdb.host_storage
 import re
 from django.conf import settings
 from django.db import migrations, models
@@ -612,7 +611,7 @@ class Migration(migrations.Migration):
                 ('host_mount_options', models.CharField(blank=True, max_length=200)),
                 ('host_fs_release', models.CharField(blank=True, db_default='', default='', help_text='Of the file system or volume manager, where it has one.', max_length=40)),
                 ('host_io_scheduler', models.CharField(blank=True, help_text='Of its disks: "none", "mq-deadline".', max_length=40)),
-                ('backend', models.CharField(blank=True, db_default='', default='', help_text="What the disk images lie on; empty: a file where the host's file system is stated, else not stated.", max_length=20, validators=[django.core.validators.RegexValidator('\\A(|(?!dir(-|\\Z)|zfs\\Z)[a-z0-9][a-z0-9-]*)\\Z')])),
+                ('backend', models.CharField(blank=True, db_default='', default='', help_text="Slug of what the disk images lie on; empty: a file where the host's file system is stated, else not stated.", max_length=20, validators=[django.core.validators.RegexValidator('\\A(|(?!dir(-|\\Z)|zfs\\Z)[a-z0-9][a-z0-9-]*)\\Z')])),
                 ('below', models.CharField(blank=True, help_text='What lies below the backend (RAID, layout of the pool), as stated.', max_length=200)),
                 ('pool_layout', models.CharField(blank=True, choices=functools.partial(kdb.disk_path.choices_of, *('pool_layout',), **{}), db_default='', default='', help_text='How the disks below are put together.', max_length=20)),
                 ('pool_devices', models.CharField(blank=True, choices=functools.partial(kdb.disk_path.choices_of, *('pool_devices',), **{}), db_default='', default='', help_text='Of the pool, beside its data disks.', max_length=20)),
@@ -624,7 +623,7 @@ class Migration(migrations.Migration):
                 ('image_format', models.CharField(blank=True, max_length=40)),
                 ('allocation', models.CharField(blank=True, choices=[('sparse', 'sparse'), ('metadata', 'metadata only'), ('falloc', 'reserved, not written'), ('full', 'fully written'), ('', 'not stated')], help_text="Of the image's space.", max_length=10)),
                 ('cache_mode', models.CharField(blank=True, max_length=40)),
-                ('io_mode', models.CharField(blank=True, choices=[('threads', 'threads'), ('native', 'native'), ('io_uring', 'io_uring'), ('sync', 'sync'), ('', 'not stated')], max_length=10)),
+                ('io_mode', models.CharField(blank=True, choices=[('threads', 'threads'), ('native', 'native'), ('io_uring', 'io_uring'), ('sync', 'sync'), ('async', 'async'), ('', 'not stated')], max_length=10)),
                 ('discard', models.CharField(blank=True, choices=[('unmap', 'passed on'), ('ignore', 'ignored'), ('', 'not stated')], help_text='Of what the guest frees.', max_length=10)),
                 ('disk_bus', models.CharField(blank=True, max_length=40)),
                 ('iothread', models.CharField(blank=True, choices=[('yes', 'one for each disk'), ('no', 'none'), ('', 'not stated')], help_text='Whether a thread of its own serves the disk.', max_length=10)),
@@ -717,7 +716,7 @@ class Migration(migrations.Migration):
                 ('host', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='observed_pools', to='experiments.host')),
                 ('path', models.CharField(help_text='Mount point, or device of a volume group.', max_length=200, validators=[django.core.validators.RegexValidator('^(/[A-Za-z0-9_][A-Za-z0-9_.+-]*)+$', 'An absolute path of letters, digits, . _ + and -.')])),
                 ('name', models.CharField(blank=True, help_text="Of libvirt's pool; empty: it has none there.", max_length=80)),
-                ('backend', models.CharField(choices=kdb.host_storage.backends, db_default='', default='', max_length=20)),
+                ('backend', models.CharField(db_default='', default='', max_length=20)),
                 ('host_fs', models.CharField(blank=True, help_text='As found mounted; empty: a volume.', max_length=40)),
                 ('storage_kind', models.CharField(blank=True, choices=[('hdd', 'hard disk'), ('ssd', 'solid state'), ('nvme', 'NVMe'), ('mixed', 'mixed'), ('', 'not stated')], max_length=10)),
                 ('size_bytes', models.PositiveBigIntegerField(help_text='Bytes.')),

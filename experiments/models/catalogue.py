@@ -6,16 +6,21 @@ studies share the entries; what one laboratory installed is a Configuration.
 
 import hashlib
 import json
+import re
 from typing import Any
 
+from django.core.cache import cache
 from django.core.exceptions import ValidationError
 from django.db import models
 from django.db.models import Q
 
 from experiments.rules import entry_names
 from experiments.rules.concurrency import Concurrency, concurrency_of
+from kdb.host_storage import BACKEND
 
 from .fields import TypedJSONField, texts
+
+_SECONDS = 10  # rows of host storage are read again after so many: pages print hundreds of their names
 
 
 class SharedRow(models.Model):
@@ -78,6 +83,11 @@ class CatalogueEntry(SharedRow):
             raise ValidationError(faults)
 
 
+def _family_field(example: str) -> "models.CharField[str, str]":
+    help_text = f"A word that alike entries share: {example}. Empty: none."
+    return models.CharField(max_length=40, blank=True, default="", db_default="", help_text=help_text)
+
+
 class Hypervisor(CatalogueEntry):
     """One hypervisor product; its releases are named by configurations."""
 
@@ -91,6 +101,53 @@ class Hypervisor(CatalogueEntry):
     kernel_origin = models.CharField(max_length=200, help_text="Whose kernel does the hypervisor's work.")
     virtual_device_origin = models.CharField(max_length=200, help_text="Whose virtual disk drivers guests see.")
     vendor = models.CharField(max_length=80, blank=True)
+    family = _family_field("Docker and Kubernetes are containers, which are alike where storage is compared")
+
+
+class HostStorage(CatalogueEntry):
+    """What disk images lie on, other than a directory on a file system. Configurations name it by its slug."""
+
+    class Kind(models.TextChoices):
+        FILE = "file", "a file on a file system"
+        VOLUME = "volume", "a volume"
+        SHARED = "shared", "a shared directory"
+        MANAGED = "managed", "a directory of a volume manager"
+        NOT_STATED = "", "not stated"
+
+    class Reach(models.TextChoices):
+        HOST = "host", "one host alone"
+        NETWORK = "network", "several hosts, over the network"
+        NOT_STATED = "", "not stated"
+
+    kind = models.CharField(max_length=10, choices=Kind, blank=True)
+    reach = models.CharField(max_length=10, choices=Reach, blank=True, help_text="Who uses it.")
+    family = _family_field("Rook and RBD are Ceph")
+
+    def check_names(self) -> None:
+        super().check_names()
+        if not re.search(BACKEND, self.slug):
+            raise ValidationError(
+                {"slug": f"{self.slug!r} has other characters than a-z, 0-9 and -, or names files (dir-, zfs)."}
+            )
+
+    @classmethod
+    def by_slug(cls) -> "dict[str, HostStorage]":
+        """Return every row, also of drafts, in the order of their slugs; read at most every few seconds."""
+        return cache.get_or_set("experiments.host_storages", cls._read, _SECONDS) or {}
+
+    @classmethod
+    def _read(cls) -> "dict[str, HostStorage]":
+        return {row.slug: row for row in cls._default_manager.all()}
+
+    @classmethod
+    def label(cls, slug: str) -> str:
+        """Return the name of a host storage; the slug where there is no row."""
+        row = cls.by_slug().get(slug)
+        return row.name if row else slug
+
+    @classmethod
+    def volumes(cls) -> set[str]:
+        return {slug for slug, row in cls.by_slug().items() if row.kind == cls.Kind.VOLUME}
 
 
 class FileSystem(CatalogueEntry):

@@ -8,10 +8,9 @@ from django.db import models
 from django.db.models import Q
 
 from kdb.disk_path import SETTINGS
-from kdb.host_storage import backends
 
 from .campaign import CampaignRun
-from .catalogue import FileSystem
+from .catalogue import FileSystem, HostStorage
 from .laboratory import PATH, Host
 from .testbed import Storage
 
@@ -25,7 +24,7 @@ class ObservedPool(models.Model):
     host = models.ForeignKey(Host, on_delete=models.CASCADE, related_name="observed_pools")
     path = models.CharField(max_length=200, validators=[PATH], help_text="Mount point, or device of a volume group.")
     name = models.CharField(max_length=80, blank=True, help_text="Of libvirt's pool; empty: it has none there.")
-    backend = models.CharField(max_length=20, choices=backends, default="", db_default="")
+    backend = models.CharField(max_length=20, default="", db_default="")
     host_fs = models.CharField(max_length=40, blank=True, help_text="As found mounted; empty: a volume.")
     storage_kind = models.CharField(max_length=10, choices=Storage.Kind, blank=True)
     size_bytes = models.PositiveBigIntegerField(help_text="Bytes.")
@@ -52,6 +51,10 @@ class ObservedPool(models.Model):
 
     def __str__(self) -> str:
         return self.name or self.path
+
+    @property
+    def backend_label(self) -> str:
+        return HostStorage.label(self.backend)
 
 
 class ObservedMachine(models.Model):

@@ -9,8 +9,10 @@ from django.db.models import Expression, F, Q, Value
 from django.db.models.functions import Cast, Coalesce, NullIf, Replace
 
 from kdb.disk_path import SETTINGS, choices_of
-from kdb.host_storage import BACKEND, VOLUMES, backend_label, host_storage_key
+from kdb.host_storage import BACKEND, host_storage_key
 from kdb.pairs import pair_key
+
+from .catalogue import HostStorage
 
 
 class Server(models.Model):
@@ -154,12 +156,13 @@ class Configuration(models.Model):
     )
     host_io_scheduler = models.CharField(max_length=40, blank=True, help_text='Of its disks: "none", "mq-deadline".')
     backend = models.CharField(
-        max_length=20,
+        max_length=40,
         default="",
         db_default="",
         blank=True,
         validators=[RegexValidator(BACKEND)],
-        help_text="What the disk images lie on; empty: a file where the host's file system is stated, else not stated.",
+        help_text="Slug of what the disk images lie on; empty: a file where the host's file system is stated, else not "
+        "stated.",
     )
     below = models.CharField(
         max_length=200, blank=True, help_text="What lies below the backend (RAID, layout of the pool), as stated."
@@ -269,10 +272,6 @@ class Configuration(models.Model):
                 condition=Q(backend__regex=BACKEND), name="experiments_configuration_backend_is_a_key"
             ),
             models.CheckConstraint(
-                condition=Q(host_fs__isnull=True) | ~Q(backend__in=list(VOLUMES)),
-                name="experiments_configuration_volume_has_no_host_fs",
-            ),
-            models.CheckConstraint(
                 condition=Q(guest_fs__isnull=True) | ~Q(guest_access="raw-device"),
                 name="experiments_configuration_raw_device_has_no_guest_fs",
             ),
@@ -288,11 +287,17 @@ class Configuration(models.Model):
     def __str__(self) -> str:
         if self.hypervisor is None:
             return f"Native, {self.host_fs.name if self.host_fs else 'file system not stated'}"
-        if self.host_fs:
-            host = self.host_fs.name
-        else:
-            host = backend_label(self.backend) if self.backend else "a host file system not stated"
+        host = self.host_fs.name if self.host_fs else self.backend_label or "a host file system not stated"
         return f"{self.hypervisor.name}, {self.guest} on {host}"
+
+    def clean(self) -> None:
+        if self.host_fs_id and self.backend in HostStorage.volumes():
+            raise ValidationError({"host_fs": f"Nothing, because the images lie on {self.backend}, a volume."})
+
+    @property
+    def backend_label(self) -> str:
+        """Return the name of the backend, "" where it is not stated."""
+        return HostStorage.label(self.backend)
 
     @property
     def guest(self) -> str:

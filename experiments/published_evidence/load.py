@@ -23,6 +23,7 @@ from experiments.models import (
     Configuration,
     DerivedValue,
     FileSystem,
+    HostStorage,
     Hypervisor,
     Measurement,
     MechanismCost,
@@ -54,6 +55,7 @@ DIRECTORY = Path(settings.BASE_DIR) / "fixtures"
 CATALOGUE: dict[str, tuple[type[models.Model], str]] = {
     "hypervisors": (Hypervisor, "slug"),
     "file_systems": (FileSystem, "slug"),
+    "host_storages": (HostStorage, "slug"),
     "mechanisms": (MechanismCost, "code"),
     "operating_systems": (OperatingSystem, "slug"),
     "benchmarks": (Benchmark, "slug"),

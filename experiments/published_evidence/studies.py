@@ -16,9 +16,8 @@ from experiments.imports.tables.conditions import IS_A, Conditions, ConditionsEr
 from experiments.imports.tables.conversion import LeftOut, convert
 from experiments.imports.tables.parsing import PlainTable, table_of_csv
 from experiments.readers.table import Fault
-from experiments.rules.entry_names import Names, Spelled
+from experiments.rules.entry_names import Names
 from experiments.rules.names import spelled
-from kdb.host_storage import BACKENDS
 
 from .files import Entry, EvidenceError, read_json, read_text
 
@@ -26,6 +25,7 @@ TABLE, CONDITIONS = "table.csv", "conditions.toml"
 SECTIONS = {  # kind of a name to the section of a catalogue
     "hypervisor": "hypervisors",
     "file_system": "file_systems",
+    "host_storage": "host_storages",
     "operating_system": "operating_systems",
     "benchmark": "benchmarks",
     "workload": "workloads",
@@ -71,13 +71,9 @@ def read(folder: Path, papers: Path) -> Studies:
     """
     catalogue = read_json(folder / "catalogue.json", SECTIONS.values())
     studies = [_study(folder, slug) for slug in slugs(folder)]
-    storages: list[Spelled] = [(slug, label, ()) for slug, label in BACKENDS.items()]
     for study in studies:
         for new in study.conditions.new:
             fields = {name: value for name, value in new.items() if name != IS_A}
-            if new[IS_A] == "host_storage":  # no row: configurations keep its slug
-                storages.append((new["slug"], new["slug"], ()))
-                continue
             catalogue[SECTIONS[new[IS_A]]].append(Entry(f"{study.slug}/{CONDITIONS}, new", fields))
     known = read_json(papers / "catalogue.json")
     names = {
@@ -90,14 +86,15 @@ def read(folder: Path, papers: Path) -> Studies:
         )
         for kind, section in SECTIONS.items()
     }
-    names["host_storage"] = spelled("host_storage", storages)
+    storages = (*known["host_storages"], *catalogue["host_storages"])
+    volumes = {entry.fields["slug"] for entry in storages if entry.fields.get("kind") == "volume"}
     sources: dict[str, list[Entry]] = {"publications": [], "servers": [], "storages": [], "case_studies": []}
     measurements: list[Entry] = []
     unused: dict[str, list[str]] = {}
     for study in studies:
         for left_out in study.left_out:
             unused.setdefault(left_out.reason, []).append(f"{study.slug}/{TABLE}, line {left_out.line}")
-        for section, entry in _entries(study, Names(names), measurements):
+        for section, entry in _entries(study, Names(names, volumes=volumes), measurements):
             sources[section].append(entry)
     sources["publications"] = list(_unique_publications(sources["publications"]))
     if wrong := [error for study in studies for error in study.errors]:

@@ -4,7 +4,6 @@ import re
 from dataclasses import dataclass
 
 from kdb.disk_path import SETTINGS
-from kdb.host_storage import BACKENDS
 from kdb.units import UNITS
 
 PARAMETER = "parameter:"
@@ -47,18 +46,13 @@ _COLUMNS = (
     Column("host_mkfs_options", "What its mkfs was given beyond the device."),
     Column("host_mount_options", "Its mount options.", "noatime"),
     Column("host_io_scheduler", "I/O scheduler of the host's disks.", "none", ("hostscheduler",)),
-    Column(
-        "backend",
-        f"What the images lie on: {', '.join(BACKENDS)}.",
-        "file",
-        ("hoststorage",),
-    ),
+    Column("backend", "What the images lie on: file, lvm, zvol, rbd, nfs ...", "file", ("hoststorage",)),
     Column("below", "What lies below it, in words: RAID, layout of the pool."),
     Column("storage_kind", "hdd, ssd, nvme or mixed; empty: as the storage of the case study."),
     Column("image_format", "Format of the disk image.", "raw", ("diskformat", "imagetype")),
     Column("allocation", "Of its space: sparse, metadata, falloc or full.", "full", ("preallocation",)),
     Column("cache_mode", "Cache mode of the virtual disk.", "none", ("diskcache", "cache")),
-    Column("io_mode", "threads, native or io_uring.", "native", ("aio", "aiomode")),
+    Column("io_mode", "threads, native, io_uring, sync or async.", "native", ("aio", "aiomode")),
     Column("discard", "unmap or ignore."),
     Column("disk_bus", "Bus of the virtual disk.", "virtio", ("bus",)),
     Column("iothread", "Whether a thread of its own serves the disk: yes or no."),

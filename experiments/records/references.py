@@ -11,6 +11,7 @@ from experiments.models import (
     Configuration,
     DerivedValue,
     FileSystem,
+    HostStorage,
     Hypervisor,
     Measurement,
     OperatingSystem,
@@ -23,7 +24,9 @@ from experiments.models import (
 from experiments.models.catalogue import SharedRow
 
 # Models whose rows several case studies may share. SharedRow.is_draft marks those that only drafts use.
-SHARED: tuple[type[SharedRow], ...] = (Publication, Hypervisor, FileSystem, OperatingSystem, Benchmark, Workload)
+SHARED: tuple[type[SharedRow], ...] = (
+    *(Publication, Hypervisor, HostStorage, FileSystem, OperatingSystem, Benchmark, Workload),
+)
 
 
 def variants(case_studies: QuerySet[CaseStudy]) -> QuerySet[WorkloadVariant]:
@@ -52,6 +55,8 @@ def used_by(model: type[SharedRow], case_studies: QuerySet[CaseStudy]) -> QueryS
         variants(case_studies),
     )
     used = Q(pk__in=[])
+    if model is HostStorage:  # configurations keep its slug
+        used = Q(slug__in=Configuration.objects.filter(case_study__in=case_studies).order_by().values("backend"))
     for rows in rows_of:
         for field in (*rows.model._meta.concrete_fields, *rows.model._meta.many_to_many):
             if field.related_model is model:

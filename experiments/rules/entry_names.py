@@ -36,10 +36,14 @@ def fold(name: str) -> str:
 
 @dataclass(frozen=True)
 class Names:
-    """The catalogue's names: kind to folded spelling to slug, and what the user mapped for this import."""
+    """The catalogue's names: kind to folded spelling to slug, and what the user mapped for this import.
+
+    volumes : host storage without a file system of the host
+    """
 
     known: Mapping[str, Mapping[str, str]]
     mapped: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    volumes: Collection[str] = ()
 
     def find(self, kind: str, name: str) -> str | None:
         folded = fold(name)

@@ -1,13 +1,11 @@
 """Further spellings of catalogue entries and of closed lists, beside slug, name and alias. No Django.
 
-Imports, tables, forms and questions share this table. Words for settings are in kdb.disk_path, for host storage in
-kdb.host_storage.
+Imports, tables, forms and questions share this table. Words for settings are in kdb.disk_path.
 """
 
 from collections.abc import Iterable, Mapping
 
 from experiments.rules.entry_names import Spelled, fold, spellings
-from kdb.host_storage import WORDS as HOST_STORAGES
 
 
 def _words(text: str) -> tuple[str, ...]:
@@ -31,7 +29,6 @@ WORDS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "ext4": ("ext 4", "ext4fs"),
         "btrfs": ("btr fs", "butter fs", "btrfs subvolume"),
     },
-    "host_storage": HOST_STORAGES,
     "storage": {
         "hdd": _words(
             "disk drive; hard disk; hard disks; hard drive; hard drives; hdds; spinning disk; spinning disks; "
@@ -140,15 +137,14 @@ ASKED: Mapping[str, Mapping[str, tuple[str, ...]]] = {
 
 
 def spelled(kind: str, entries: Iterable[Spelled], *, in_question: bool = False) -> dict[str, str]:
-    """Return folded spelling to slug for the entries of a kind: their own names, then the words of this table."""
+    """Return folded spelling to slug for the entries of a kind: their own names, then the words of this table.
+
+    In a question ASKED goes first: "podman" is answered from Docker, of which there is evidence.
+    """
     entries = list(entries)
     slugs = {slug for slug, _, _ in entries}
-    tables = (ASKED, WORDS) if in_question else (WORDS,)
-    words = {
-        fold(word): slug
-        for table in tables
-        for slug, phrases in table.get(kind, {}).items()
-        if slug in slugs
-        for word in phrases
-    }
-    return {**words, **spellings(entries)}
+    words, asked = (
+        {fold(word): slug for slug, phrases in table.get(kind, {}).items() if slug in slugs for word in phrases}
+        for table in (WORDS, ASKED if in_question else {})
+    )
+    return {**words, **spellings(entries), **asked}

@@ -30,7 +30,7 @@ from modelling.answer_store.selectors import answer_in, waiting_row
 from modelling.answer_store.versions import AnswerVersion, answer_version, current_answers
 from modelling.answers import words
 from modelling.answers.content import Answer
-from modelling.ask.selectors import BACKENDS, DISKS, Machine, fit
+from modelling.ask.selectors import DISKS, Machine, fit
 from modelling.evidence import counts, names
 from modelling.evidence.axes import AXES
 from modelling.evidence.forms import QuestionForm
@@ -101,8 +101,7 @@ class RankingView(PublicOrOwnView):
             OpenApiParameter("disks", enum=list(DISKS), description="Kind of disks you have; see `fit`."),
             OpenApiParameter(
                 "images",
-                enum=list(BACKENDS),
-                description="What your images lie on, where it is no file system of the host; see `fit`.",
+                description="Slug of what your images lie on, where it is no file system of the host; see `fit`.",
             ),
             OpenApiParameter(
                 "rows",

@@ -6,7 +6,7 @@ from typing import Any
 
 from modelling.answers.content import Answer
 from modelling.answers.words import THING, address, comparison_address
-from modelling.ask.selectors import BACKENDS, Machine
+from modelling.ask.selectors import Machine
 from modelling.evidence import names
 from modelling.evidence.axes import AXES
 from modelling.evidence.forms import CatalogueField
@@ -86,4 +86,4 @@ def _display_value(form: VisitorForm, name: str, value: Any) -> str:
     field = form.fields[name]
     if isinstance(field, CatalogueField):
         return names.names()[field.kind].get(value, value)
-    return str({**BACKENDS, **dict(getattr(field, "choices", ()))}.get(value, value))
+    return str({**names.names()["images"], **dict(getattr(field, "choices", ()))}.get(value, value))

@@ -17,7 +17,6 @@ from kdb.web.widgets import Select
 from modelling.answers.content import MeasuredRatio, RankedEntry
 from modelling.answers.words import WEIGHT_DECIMALS
 from modelling.ask.selectors import (
-    BACKENDS,
     DISKS,
     KEPT_FACTS,
     LONGEST_TEXT,
@@ -258,7 +257,7 @@ class VisitorForm(AskForm):
 
     def clean(self) -> dict[str, Any]:
         data = super().clean() or self.cleaned_data
-        if (on := data.get("images")) and on not in BACKENDS:
+        if (on := data.get("images")) and on not in names.names()["images"]:
             if data.get("host_fs") not in (None, "", on):
                 self.add_error("images", f"The address says {data['host_fs']!r} as well (host_fs); give one of them.")
             data["host_fs"], data["images"] = on, ""
@@ -371,7 +370,7 @@ class VisitorForm(AskForm):
             **{name: known[name] for name in ("workload", "guest_os_family")},
             "hypervisor": known["hypervisor_or_native"],
             "guest_fs": known["file_system"],
-            "host_fs": {**known["file_system"], **BACKENDS},
+            "host_fs": {**known["file_system"], **known["images"]},
             "storage": DISKS,
             "vm_count": {count: str(count) for count in sorted(counts)},
             "axis": dict(axis_choices()),

@@ -29,7 +29,8 @@ def abilities_of(
 def _entry_ability(
     question: Question, key: str, label: str, slug: str, names: Mapping[str, Mapping[str, str]]
 ) -> EntryAbility:
-    fulfilled = fulfilment(ABILITIES[slug], parts_of(question.axis, key, question.filters), facts())
+    parts = parts_of(question.axis, key, question.filters, names["volume"])
+    fulfilled = fulfilment(ABILITIES[slug], parts, facts())
     unknown = [names.get(_NAMED.get(kind, kind), {}).get(choice, choice) for kind, choice in fulfilled.not_known]
     grounds = [
         *(AbilityGround(fact.sentence, fact.source, fact.read_on) for fact in fulfilled.facts),

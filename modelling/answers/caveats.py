@@ -9,12 +9,11 @@ from django.conf import settings
 
 from experiments.models import Configuration
 from kdb.disk_path import SETTINGS
-from kdb.host_storage import BACKENDS
 from kdb.pairs import pair_key
 from kdb.units import METRICS, SCORE
 from modelling.estimation.ranking import RankedPart, Ranking
 from modelling.evidence import names as catalogue
-from modelling.evidence.axes import AXES, COLUMN_LABELS, KINDS, NATIVE, Axis
+from modelling.evidence.axes import AXES, COLUMN_LABELS, KINDS, NATIVE, RUNTIME, Axis
 from modelling.evidence.fairplay import find_confounders
 from modelling.evidence.names import label
 from modelling.evidence.question import Question
@@ -57,6 +56,7 @@ def list_caveats(axis: Axis, question: Question, ranking: Ranking) -> list[str]:
             f"{flagged} of the {len(arms)} values {looks} like no disk's: a clock, a cache or a limit may have made "
             f"{'it' if flagged == 1 else 'them'}. In the estimate {'it counts' if flagged == 1 else 'they count'} less."
         )
+    notes += _joined_by_family(axis, question, arms)
     notes += [_moderation(axis, column, arms) for column in _MODERATORS if _varies(axis, column, arms)]
     if any(network.tau2 for part in parts for network in part.networks):
         notes.append("The case studies differ by more than their own spread explains; the intervals include it.")
@@ -72,6 +72,16 @@ def list_caveats(axis: Axis, question: Question, ranking: Ranking) -> list[str]:
         disputed = findings[findings["text_list"] != findings["table_list"]].drop_duplicates("pk")
         notes += [_dispute(row) for row in disputed.itertuples(index=False)]
     return notes
+
+
+def _joined_by_family(axis: Axis, question: Question, arms: pd.DataFrame) -> list[str]:
+    """Name the hypervisors that count as one, or as the one that was asked for, on an axis that holds their family."""
+    known, joined = catalogue.names()["hypervisor"], []
+    for family, rows in arms.groupby(RUNTIME, observed=True) if RUNTIME in axis.held else ():
+        members = sorted({str(slug) for slug in rows["hypervisor"].unique()})
+        if len(members) > 1 or question.hypervisor not in (None, *members):
+            joined.append(f"{family}: {', '.join(known.get(slug, slug) for slug in members)}")
+    return [f"Alike here, as storage is compared: {'; '.join(joined)}."] if joined else []
 
 
 def _varies(axis: Axis, column: str, arms: pd.DataFrame) -> bool:
@@ -159,7 +169,7 @@ def _measured_with(axis: Axis, column: str, pairs: pd.DataFrame) -> str:
     names = catalogue.names()
     spelled = {
         "host_fs": names["file_system"],
-        "backend": BACKENDS,
+        "backend": names["backend"],
         "virtualisation": dict(Configuration.Virtualisation.choices),
     }.get(column, {})
     if column in SETTINGS:

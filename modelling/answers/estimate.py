@@ -13,7 +13,7 @@ from modelling.estimation.arms import comparable_arms
 from modelling.estimation.ranking import Ranking, rank
 from modelling.estimation.value import Components, RunSet, run_sets
 from modelling.evidence import counts, dataframes, names
-from modelling.evidence.axes import AXES, Axis, entry_parts
+from modelling.evidence.axes import AXES, RUNTIME, Axis, entry_parts
 from modelling.evidence.dataframes import Evidence
 from modelling.evidence.families import may_be_offered
 from modelling.evidence.question import Question
@@ -178,7 +178,7 @@ def rank_evidence(
         where=where_of(question),
         storage_asked="storage" in question.filters,
         this_year=newest,  # of the newest revision, as a stored answer must not change with the calendar
-        lacking=lacking(question),
+        lacking=lacking(question, names.names()["volume"]),
     )
 
 
@@ -200,7 +200,7 @@ def on_one_machine(ranking: Ranking, axis: Axis) -> list[str]:
     Where the axis holds the hypervisor, those that exist under one of the first part's: VMFS cannot be used with KVM.
     """
     entries = [entry.key for part in ranking.parts for entry in part.entries if entry.may_be_recommended]
-    if not ranking.parts or "hypervisor" not in axis.held:
+    if not ranking.parts or not {"hypervisor", RUNTIME} & {*axis.held}:
         return entries
     columns = ["entry", "hypervisor"]
     seen = pd.concat([rows[columns] for rows in (ranking.arms, ranking.findings) if len(rows)])

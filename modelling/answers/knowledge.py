@@ -9,10 +9,10 @@ from django.conf import settings
 
 from kdb.units import LATENCY, SPEEDS
 from modelling.estimation.arms import Spread
-from modelling.estimation.cells import load_class, measurement_cells, tier_list_cells
+from modelling.estimation.cells import NETWORK, load_class, measurement_cells, tier_list_cells
 from modelling.estimation.hierarchy import Knowledge
 from modelling.estimation.ranking import Assumptions
-from modelling.evidence import counts, dataframes
+from modelling.evidence import counts, dataframes, names
 from modelling.evidence.axes import AXES, NATIVE, Axis
 from modelling.evidence.question import Question
 
@@ -101,7 +101,8 @@ def _load_knowledge(
     revision: int, as_of: int | None, admitting: Question, with_draft: int | None, token: str
 ) -> Knowledge:
     """Return the knowledge at a revision, cached, as a preview needs it for each question. token : of the draft"""
-    return Knowledge(cells(admitting, as_of, with_draft), assumptions().scales)
+    networked = {slug for slug, reach in names.reaches().items() if reach == NETWORK}
+    return Knowledge(cells(admitting, as_of, with_draft), assumptions().scales, networked)
 
 
 def cells(admitting: Question, as_of: int | None = None, with_draft: int | None = None) -> pd.DataFrame:

@@ -12,6 +12,7 @@ from modelling.estimation.bayes import Posterior
 from modelling.estimation.cells import entry_rows
 from modelling.estimation.recommendation import Option
 from modelling.estimation.verdict import INDEPENDENT
+from modelling.evidence import names
 from modelling.evidence.axes import AXES, Axis, entry_key
 from modelling.evidence.durability import losing_options
 from modelling.evidence.families import RUNS, may_be_offered
@@ -51,7 +52,7 @@ def nearby(question: Question, as_of: int | None = None, *, with_draft: int | No
         alike = {question.hypervisor, RUNS.get(question.hypervisor)}
         compared = compared[compared["key"].isin(compared["key"][compared["hypervisor"].isin(alike)])]
     compared = compared[compared["key"].isin(_keys_of_largest_network(compared))]
-    lacks = lacking(question)
+    lacks = lacking(question, names.names()["volume"])
     groups = {
         key: int(count)
         for key, count in compared.groupby("key")["group"].nunique().items()
@@ -62,7 +63,7 @@ def nearby(question: Question, as_of: int | None = None, *, with_draft: int | No
     if len(keys) < 2:
         return None
     options = tuple(Option(key, groups[key], place=number) for number, key in enumerate(keys))
-    return Nearby(options, known.posterior(entry_rows(axis, keys, known.containers, where_of(question))))
+    return Nearby(options, known.posterior(entry_rows(axis, keys, known, where_of(question))))
 
 
 def _compared_cells(axis: Axis, cells: pd.DataFrame) -> pd.DataFrame:

@@ -15,7 +15,7 @@ from experiments.case_studies.tables import FACTS, NATIVE_FACTS
 from experiments.laboratory.targets import disks
 from experiments.models import Configuration
 from kdb.disk_path import SETTINGS
-from kdb.host_storage import FILE, backend_label
+from kdb.host_storage import FILE
 from modelling.estimation.ranking import Entry, Ranking
 from modelling.evidence.durability import losing_options
 from modelling.evidence.words import listed
@@ -168,7 +168,7 @@ def _lines(configurations: _Stated) -> Iterable[SetUpLine]:
         yield from _storage(configurations, hypervisors)
         yield from _image(configurations, hypervisors)
     else:
-        remark = _remark("host storage", configurations, lambda c: c.backend and backend_label(c.backend))
+        remark = _remark("host storage", configurations, lambda c: c.backend_label)
         yield from [*_storage(configurations, hypervisors)] or [remark]
     yield from _disk(configurations, hypervisors) if hypervisors <= _QEMU else [_cache(configurations)]
     yield from _file_system(

@@ -7,7 +7,7 @@ from django import forms
 from modelling.evidence import names
 from modelling.evidence.forms import CatalogueField
 
-from .machine import BACKENDS, DISKS, KEPT_FACTS
+from .machine import DISKS, KEPT_FACTS
 
 MACHINE_FIELDS = ("disks", "images")
 
@@ -15,31 +15,35 @@ MACHINE_FIELDS = ("disks", "images")
 def machine_fields() -> dict[str, forms.Field]:
     """Return the fields of modelling.ask.machine.Machine, by name."""
     return {
-        "disks": forms.ChoiceField(
-            required=False,
-            label="Kind of disks",
-            choices=lambda: [("", "Not said"), *DISKS.items()],
-            error_messages={"invalid_choice": f"%(value)r is no kind of disks; allowed are {', '.join(DISKS)}."},
-        ),
+        "disks": _disks(),
         "images": forms.ChoiceField(
             required=False,
             label="VM disks are on",
-            choices=lambda: [("", "Not said"), *BACKENDS.items()],
+            choices=lambda: [("", "Not said"), *names.names()["images"].items()],
             error_messages={
-                "invalid_choice": f"Images cannot lie on %(value)r here; allowed are {', '.join(BACKENDS)}; "
-                "a file system is given as host_fs."
+                "invalid_choice": f"Images cannot lie on %(value)r here; allowed are "
+                f"{', '.join(names.names()['images'])}; a file system is given as host_fs."
             },
         ),
     }
 
 
+def _disks() -> forms.ChoiceField:
+    return forms.ChoiceField(
+        required=False,
+        label="Kind of disks",
+        choices=lambda: [("", "Not said"), *DISKS.items()],
+        error_messages={"invalid_choice": f"%(value)r is no kind of disks; allowed are {', '.join(DISKS)}."},
+    )
+
+
 def parse_host_storage(name: str) -> str:
-    """Return the slug of a file system or of BACKENDS; "" for "". Raises ValidationError where it is unknown."""
-    if not name or name in BACKENDS:
+    """Return the slug of a file system or host storage; "" for "". Raises ValidationError where it is unknown."""
+    if not name or name in (known := names.names()["images"]):
         return name
     slug = names.slug_for("file_system", name)
     if slug is None:
-        allowed = ", ".join([*names.names()["file_system"], *BACKENDS])
+        allowed = ", ".join([*names.names()["file_system"], *known])
         raise forms.ValidationError(f"Images cannot lie on {name!r} here; allowed are {allowed}.")
     return slug
 
@@ -49,7 +53,7 @@ class KeptMachineForm(forms.Form):
 
     name = forms.CharField(max_length=60, label="Name")
     hypervisor = CatalogueField("hypervisor_or_native", required=False)
-    disks = machine_fields()["disks"]
+    disks = _disks()
     images = forms.CharField(required=False, max_length=40)
     guest_os_family = CatalogueField("guest_os_family", required=False)
     vm_count = forms.IntegerField(required=False, min_value=1, max_value=32767)

@@ -5,6 +5,7 @@ from dataclasses import replace
 from functools import lru_cache
 
 from experiments.rules import names as catalogue_names
+from experiments.rules.entry_names import fold
 from kdb.disk_path import SETTINGS
 from modelling.ask.guides.selectors import guides_for, guides_for_axes
 from modelling.evidence import names
@@ -47,8 +48,12 @@ def _all_phrases(spelled: dict[str, dict[str, str]]) -> Iterator[tuple[str, Name
     yield from _axis_phrases()
     yield from words.families()
     yield from _setting_phrases("image_format")
+    measured, unmeasured = names.measured(), {fold(phrase) for phrase, _ in words.others()}
     for kind, column in _CATALOGUE.items():
-        yield from ((phrase, Name(column, slug, known[kind][slug])) for phrase, slug in spelled[kind].items())
+        slugs = measured.get(column, spelled[kind].values())
+        for phrase, slug in spelled[kind].items():
+            if slug in slugs or phrase not in unmeasured:
+                yield phrase, Name(column, slug, known[kind][slug])
     for table in (catalogue_names.WORDS, catalogue_names.ASKED):
         for kind, of_kind in table.items():
             labels = {**DISKS, **known.get(f"{kind}_or_native", known.get(kind, {}))}
@@ -63,7 +68,8 @@ def _all_phrases(spelled: dict[str, dict[str, str]]) -> Iterator[tuple[str, Name
 def _setting_phrases(*columns: str) -> Iterator[tuple[str, Name]]:
     for setting in map(SETTINGS.__getitem__, columns):
         for phrase, value in setting.spellings.items():
-            yield phrase, Name(setting.column, value, setting.value_label(value))
+            if fold(phrase) not in names.WORDS_OF_LOADS:
+                yield phrase, Name(setting.column, value, setting.value_label(value))
 
 
 def _axis_phrases() -> Iterator[tuple[str, Name]]:

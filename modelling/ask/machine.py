@@ -3,19 +3,15 @@
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 
-from kdb.host_storage import SHARED_DIRECTORIES, VOLUMES
-
 # Kinds of disks: the kinds of storage of case studies, and one that none has.
 DISKS = {"hdd": "hard disks", "ssd": "solid state (SSD)", "nvme": "NVMe", "network": "network storage"}
 # Fields of a stored machine.
 KEPT_FACTS = ("hypervisor", "disks", "images", "guest_os_family", "vm_count")
-# Host storage besides the host's file systems.
-BACKENDS = {**VOLUMES, **SHARED_DIRECTORIES}
 
 
 @dataclass(frozen=True)
 class Machine:
-    """The visitor's machine. disks : of DISKS; images : of BACKENDS. None: not given"""
+    """The visitor's machine. disks : of DISKS; images : slug of host storage. None: not given"""
 
     disks: str | None = None
     images: str | None = None

@@ -12,11 +12,10 @@ from .forms import MACHINE_FIELDS, machine_fields, parse_host_storage
 from .gather import read_text
 from .language.content import Reading, Said, Word
 from .language.parsing import LONGEST as LONGEST_TEXT
-from .machine import BACKENDS, DISKS, KEPT_FACTS, Machine
+from .machine import DISKS, KEPT_FACTS, Machine
 
 __all__ = [
     "ASSUMED",
-    "BACKENDS",
     "CHOSEN",
     "DIFFERS",
     "DISKS",
@@ -61,7 +60,7 @@ def facts_in_words(facts: Mapping[str, Any]) -> str:
     in_words = [
         known["hypervisor_or_native"].get(facts.get("hypervisor", "")),
         DISKS.get(facts.get("disks", "")),
-        images and f"images on {BACKENDS.get(images) or known['file_system'].get(images)}",
+        images and f"images on {known['images'].get(images) or known['file_system'].get(images)}",
         (family := known["guest_os_family"].get(facts.get("guest_os_family", ""))) and f"{family} guests",
         count and f"{count} at once",
     ]

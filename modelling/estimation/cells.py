@@ -5,7 +5,7 @@ approximation of its likelihood at its mode; it counts once, however many case s
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -26,7 +26,7 @@ from modelling.evidence.fairplay import (
 )
 
 from .arms import Spread, comparable_arms
-from .hierarchy import CHOICES
+from .hierarchy import CHOICES, Knowledge
 from .hierarchy import COLUMNS as MODEL_COLUMNS
 from .ordinal import bradley_terry, from_tiers
 
@@ -39,10 +39,8 @@ _CHOICES = Axis("choices", "Configuration", ("choices",), ("workload",), (*SETTI
 CONTAINER = "container"  # a virtualisation: shares the kernel and the caches of the host
 _DERIVED = ("container", "pair", "copy_on_write", "networked", "flushed")
 _STATED = [*(name for name in CHOICES if name not in _DERIVED), "virtualisation"]
-_OVER_NETWORK = {
-    *("rbd", "rook", "longhorn", "vsan", "linstor", "s2d", "storpool", "cephfs", "glusterfs"),
-    *("nfs", "iscsi", "nvme-tcp"),
-}
+NETWORK = "network"  # reach of host storage that several hosts use
+_NETWORK_FILE_SYSTEMS = {"cephfs", "glusterfs"}
 _FLUSHED = {"directsync", "writethrough"}
 _COPIES = {"btrfs", "zfs", "openzfs", "bsd-zfs", "bcachefs"}  # file systems that never write in place, on either side
 _SYNCHRONOUS = {"varmail", "database"}  # loads that wait for the disk (docs/models/profiles.md)
@@ -62,7 +60,8 @@ def measurement_cells(arms: pd.DataFrame, spread: Spread, metrics: Iterable[str]
     rows = _unify_quantity(rows.sort_values("workload", kind="stable"))
     combination = number_rows(rows, _STATED)  # few differ, however many arms there are
     distinct = rows[_STATED].iloc[first_indices(combination)].to_dict("records")
-    made_of = pd.DataFrame(map(choices, distinct), columns=list(CHOICES))
+    networked = {*rows["backend"][rows["reach"] == NETWORK]}
+    made_of = pd.DataFrame([choices(row, networked) for row in distinct], columns=list(CHOICES))
     names = np.array([repr(made) for made in made_of.itertuples(index=False, name=None)], dtype=object)
     compared = comparable_arms(rows.assign(choices=names[combination], combination=combination), _CHOICES, spread)
     workloads = compared["workload"].astype(str)
@@ -117,7 +116,7 @@ def tier_list_cells(findings: pd.DataFrame | None, axis: Axis, tier_scale: float
                 context = {"workload": workload, "load": load_class(str(workload), ""), "storage": ""}
                 estimate = {"level": -1 - level, "outcome": own.effects[place], "variance": variances[place]}
                 source = {"laboratory": row["publication"], "group": row["research_groups"][0], "case_study": ""}
-                cells.append(choices(row) | context | estimate | source | {"configuration": -1 - place})
+                cells.append(choices(row, ()) | context | estimate | source | {"configuration": -1 - place})
             level += 1
     return pd.DataFrame(cells, columns=COLUMNS)
 
@@ -141,24 +140,27 @@ def scored_findings(findings: pd.DataFrame, axis: Axis) -> pd.DataFrame:
     return scored[varies(numbers, scored["entry"])[numbers]]
 
 
-def choices(row: Mapping[str, object]) -> dict[str, str]:
-    """Return each kind of choice with its value, "" where it is not stated. row : of an arm or a finding"""
+def choices(row: Mapping[str, object], networked: Collection[str]) -> dict[str, str]:
+    """Return each kind of choice with its value, "" where it is not stated.
+
+    row : of an arm or a finding; networked : backends whose reach is NETWORK
+    """
     stated = {name: value if isinstance(value := row.get(name), str) else "" for name in CHOICES}
     guest_fs, host_fs = stated["guest_fs"], stated["host_fs"]
     stated["pair"] = pair_key(guest_fs, host_fs) if guest_fs and host_fs else ""
     stated["copy_on_write"] = "yes" if {guest_fs, host_fs} & _COPIES else ""
-    stated["networked"] = "yes" if {stated["backend"], host_fs} & _OVER_NETWORK else ""
+    stated["networked"] = "yes" if stated["backend"] in networked or host_fs in _NETWORK_FILE_SYSTEMS else ""
     stated["flushed"] = "yes" if stated["cache_mode"] in _FLUSHED else ""
     stated["container"] = "yes" if row.get("virtualisation") == CONTAINER else ""
     return stated
 
 
-def entry_rows(axis: Axis, keys: Sequence[str], containers: Iterable[str], where: Mapping[str, str]) -> pd.DataFrame:
+def entry_rows(axis: Axis, keys: Sequence[str], known: Knowledge, where: Mapping[str, str]) -> pd.DataFrame:
     """Return the rows of an axis' entries for modelling.estimation.hierarchy.Fitted.posterior.
 
-    containers : hypervisors that run containers; where : load, storage, workload and hypervisor, where it is known
+    known : what is asked with them; where : load, storage, workload and hypervisor, where it is known
     """
-    in_containers = set(containers)
+    containers = known.containers
     rows = []
     for key in keys:
         parts = entry_parts(axis, key)
@@ -166,8 +168,8 @@ def entry_rows(axis: Axis, keys: Sequence[str], containers: Iterable[str], where
             backend, host_fs = host_storage_parts(parts.pop("host_storage"))
             parts |= {"backend": backend, "host_fs": host_fs or ""}
         stated = {**where, **parts}
-        shares = stated.get("hypervisor") in in_containers
-        rows.append({**where, **choices(stated | {"virtualisation": CONTAINER if shares else ""})})
+        shares = stated.get("hypervisor") in containers
+        rows.append({**where, **choices(stated | {"virtualisation": CONTAINER if shares else ""}, known.networked)})
     return pd.DataFrame(rows, index=pd.Index(keys, name="entry"))
 
 

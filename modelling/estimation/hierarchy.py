@@ -680,10 +680,13 @@ class Fitted:
 
 
 class Knowledge:
-    """All cells, with a fit for each set of kinds of choice that is made when first needed. cells : as for Hierarchy"""
+    """All cells, with a fit for each set of kinds of choice that is made when first needed.
 
-    def __init__(self, cells: pd.DataFrame, scales: Scales) -> None:
-        self.cells, self.scales = merge_levels(cells), scales
+    cells : as for Hierarchy; networked : backends that several hosts use over the network
+    """
+
+    def __init__(self, cells: pd.DataFrame, scales: Scales, networked: Collection[str] = ()) -> None:
+        self.cells, self.scales, self.networked = merge_levels(cells), scales, networked
         self._fitted: dict[tuple[frozenset[str], str, str], Fitted] = {}
         of_group = self.cells.groupby("group")["laboratory"]
         self._large = {*self.cells["laboratory"][of_group.transform("size") > MANY]}  # of groups that are averaged

@@ -87,8 +87,7 @@ def joint_posterior(
 
     def posterior(keys: Sequence[str]) -> Posterior:
         rows = [
-            entry_rows(axis, keys, knowledge.containers, where[workload]).assign(share=share)
-            for workload, share in shares.items()
+            entry_rows(axis, keys, knowledge, where[workload]).assign(share=share) for workload, share in shares.items()
         ]
         return knowledge.posterior(pd.concat(rows))
 

@@ -21,7 +21,7 @@ from modelling.evidence.question import Grade
 
 from .arms import Spread, comparable_arms, trials
 from .bayes import Posterior
-from .cells import entry_rows, measurement_cells, scored_findings, tier_list_cells
+from .cells import NETWORK, entry_rows, measurement_cells, scored_findings, tier_list_cells
 from .graph import connected
 from .hierarchy import Knowledge, Scales, published_scales
 from .links import Links
@@ -222,7 +222,7 @@ def rank(
     if knowledge is None:
         knowledge = knowledge_from({where.get("workload", ""): (arms, findings)}, axis, assumptions)
     members = sorted(entry for entries in joined for entry in entries)
-    everything = knowledge.posterior(entry_rows(axis, members, knowledge.containers, where))
+    everything = knowledge.posterior(entry_rows(axis, members, knowledge, where))
     meanings = _meanings(everything, facts, assumptions.margin)
     context = _Context(used, scored, this_year)
     parts = [
@@ -244,7 +244,7 @@ def knowledge_from(
         pd.concat(findings) if findings else None, axis, assumptions.tier_scale, assumptions.tier_doubt
     )
     cells = pd.concat([measurement_cells(arms, assumptions.spread, METRICS), lists], ignore_index=True)
-    return Knowledge(cells, assumptions.scales)
+    return Knowledge(cells, assumptions.scales, {*arms["backend"][arms["reach"] == NETWORK]})
 
 
 def verdict_between(ranking: Ranking, part: RankedPart, kind: str, first: str, second: str) -> Verdict:

@@ -21,8 +21,11 @@ ENVIRONMENT = (
 # Named in place of a hypervisor where the benchmark runs on the host itself. Native runs count only in questions that
 # name it: a file system behaves differently under a load than under the images of machines.
 NATIVE = "native"
+# The hypervisor's family, else the hypervisor itself (modelling.evidence.names.runtimes). Where storage is compared,
+# containers started by Docker and by Kubernetes are alike.
+RUNTIME = "runtime"
 _NATIVE_COLUMNS = (  # all others describe machines and their images
-    *("hypervisor", "host_fs", "storage", "host_io_scheduler"),
+    *("hypervisor", RUNTIME, "host_fs", "storage", "host_io_scheduler"),
     *(setting.column for setting in SETTINGS.values() if setting.is_native),
 )
 # Columns that must be equal on every axis where both sides state them.
@@ -118,7 +121,7 @@ AXES = {
             "host-storage",
             "Host storage",
             ("host_storage",),
-            ("hypervisor", "guest_fs", *(column for column in ENVIRONMENT if column != "image_format")),
+            (RUNTIME, "guest_fs", *(column for column in ENVIRONMENT if column != "image_format")),
             _coming_along("host_storage"),
         ),
         Axis(
@@ -161,7 +164,7 @@ def axis_left_open(hypervisor: object, guest_fs: object, host_fs: object) -> str
 
 
 COLUMN_LABELS = {
-    "hypervisor": "hypervisor",
+    **dict.fromkeys(("hypervisor", RUNTIME), "hypervisor"),
     "guest_fs": "guest file system",
     "host_fs": "host file system",
     "host_storage": "host storage",

@@ -20,8 +20,8 @@ from kdb.host_storage import FILE, host_storage_key
 from kdb.units import THROUGHPUT
 from modelling.models import Arm
 
-from . import counts, dataframes
-from .axes import AXES, ENVIRONMENT, NATIVE, WHERE_STATED, axis_left_open
+from . import counts, dataframes, names
+from .axes import AXES, ENVIRONMENT, NATIVE, RUNTIME, WHERE_STATED, axis_left_open
 from .dataframes import EMULATOR
 from .fairplay import same_quantity
 from .question import GRADES, PAPERS
@@ -34,6 +34,7 @@ _READ = f"{_KEY}.read"
 # Columns of a configuration: filters of a question, and what the axes hold equal.
 _COLUMNS = (
     "hypervisor",
+    RUNTIME,
     "guest_fs",
     "host_fs",
     "host_storage",
@@ -66,12 +67,15 @@ class Compared:
         if len({tuple(row.get(column) for column in entry) for row in rows}) < 2:
             return False
         groups: dict[Any, list[Mapping[str, Any]]] = defaultdict(list)
+        asked = dict(filters)
+        if RUNTIME in rules.held and (hypervisor := asked.pop("hypervisor", None)):
+            asked[RUNTIME] = names.runtimes().get(hypervisor, hypervisor)
         for row in rows:
             if row.get("virtualisation") == "emulated" and filters.get("hypervisor") != EMULATOR:
                 continue
             if row["hypervisor"] == NATIVE != filters.get("hypervisor"):
                 continue
-            if all(row.get(name) == value for name, value in filters.items() if name in row):
+            if all(row.get(name) == value for name, value in asked.items() if name in row):
                 groups[tuple(row.get(column) for column in rules.held)].append(row)
         alike = [alone for alone in groups.values() if len(alone) > 1]
         for column in rules.held_where_stated if alike else ():
@@ -248,7 +252,7 @@ def _compared_lists() -> Iterator[Compared]:
         }
         entries = tuple(
             {
-                **{"hypervisor": hypervisor, "guest_fs": guest, "host_fs": host, "cache_mode": ""},
+                **{"hypervisor": hypervisor, RUNTIME: hypervisor, "guest_fs": guest, "host_fs": host, "cache_mode": ""},
                 "host_storage": host_storage_key(FILE, host),
             }
             for guest, host in pairs

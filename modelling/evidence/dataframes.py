@@ -27,8 +27,8 @@ from kdb.host_storage import FILE, UNNAMED, host_storage_key, host_storage_parts
 from kdb.units import SCORE, THROUGHPUT
 from modelling.models import Arm
 
-from . import kept_arms, research_groups
-from .axes import NATIVE
+from . import kept_arms, names, research_groups
+from .axes import AXES, NATIVE, RUNTIME
 from .durability import losing_options
 from .fairplay import ONE_QUANTITY, convert_to_metric, same_quantity
 from .kept_arms import Kept
@@ -77,7 +77,7 @@ _ARM_COLUMNS = {
     "source": "source",  # str, "Table III"
 }
 _COLUMNS = [*_ARM_COLUMNS, "backend", "host_storage"]
-NO_ARMS = pd.DataFrame(columns=[*_COLUMNS, "research_group"])
+NO_ARMS = pd.DataFrame(columns=[*_COLUMNS, "research_group", RUNTIME, "reach"])
 _FINDING_COLUMNS = {
     "workload": "variant__workload__slug",  # str
     "publication": "publication__slug",  # str
@@ -167,7 +167,7 @@ class Evidence:
         as_reported : leave out what was reported in another metric of the same quantity
         with_anecdotes : include arms below the minimum, marked in the column ANECDOTE
         Columns: the keys of _ARM_COLUMNS, with types and units there, and backend (of kdb.host_storage, empty: not
-        stated), host_storage (a key of it, missing: not stated) and research_group; texts as categories.
+        stated), host_storage (a key of it, missing: not stated), research_group, RUNTIME, reach; texts as categories.
         Empty for scores of several benchmarks: they measure nothing in common, so not even ratios may be pooled.
         """
         rows = self._rows if with_anecdotes else self._counting_rows
@@ -230,8 +230,7 @@ class Evidence:
         rows, admits = self._admitted
         columns = (*_COLUMNS, "benchmark", ANECDOTE)
         shown = pd.DataFrame({name: _as_numbers(name, rows[name].array[admits]) for name in columns})
-        # Groups are not cached: a new case study can join two groups, which changes those of older arms.
-        return research_groups.add_groups(shown, self._research_groups)
+        return _add_shared(shown, self._research_groups)
 
     @cached_property
     def _counting_rows(self) -> pd.DataFrame:
@@ -286,7 +285,9 @@ def _passes_filters(question: Question, rows: pd.DataFrame) -> np.ndarray:
     """Return (rows,) bool, whether each passes the filters."""
     admits = pd.Series(True, index=rows.index)
     for name, value in question.filters.items():
-        if name in _ARM_FILTERS and name != "metric":
+        if name == "hypervisor":
+            admits &= rows[name].isin(names.alike(AXES[question.axis], str(value)))
+        elif name in _ARM_FILTERS and name != "metric":
             admits &= rows[name] == value
     if question.host_storage:
         backend, host_fs = host_storage_parts(question.host_storage)
@@ -405,7 +406,7 @@ def every_arm(
     if admitting is not None and admitting.filters:
         taken &= _passes_filters(admitting, every)
     every = every[taken].drop(columns=list(_IS_PAPER)).reset_index(drop=True)
-    return research_groups.add_groups(every, research_groups.groups_of(_counting_studies_of(with_draft, as_of)))
+    return _add_shared(every, research_groups.groups_of(_counting_studies_of(with_draft, as_of)))
 
 
 def workload_has_more_arms_than(number: int, workload: str) -> bool:
@@ -417,7 +418,17 @@ def workload_has_more_arms_than(number: int, workload: str) -> bool:
 def arms_of(case_study: CaseStudy) -> pd.DataFrame:
     """Return every arm of one case study, with ANECDOTE."""
     arms = _frame(Arm.objects.filter(configuration__case_study=case_study).order_by("pk"))
-    return research_groups.add_groups(arms, research_groups.groups_of(_counting_studies_of(case_study.pk, None)))
+    return _add_shared(arms, research_groups.groups_of(_counting_studies_of(case_study.pk, None)))
+
+
+def _add_shared(arms: pd.DataFrame, groups: dict[str, str]) -> pd.DataFrame:
+    """Return the arms with the research group, RUNTIME and the reach of the backend, which is unknown of a draft's own.
+
+    None is cached: a new case study can join two groups, and an entry of the catalogue can be corrected.
+    """
+    arms = research_groups.add_groups(arms, groups)
+    runtime = research_groups.renamed(arms["hypervisor"], names.runtimes())
+    return arms.assign(**{RUNTIME: runtime, "reach": research_groups.renamed(arms["backend"], names.reaches())})
 
 
 def _frame(rows: QuerySet[Arm], further: Mapping[str, str] = MappingProxyType({})) -> pd.DataFrame:
@@ -501,7 +512,10 @@ class Reach:
         asked = dict(question.filters)
         if question.workload != ANY_WORKLOAD:
             asked["workload"] = question.workload
-        return tuple(asked.values()) in self._admitted(tuple(asked))
+        hypervisor = question.hypervisor
+        alike = names.alike(AXES[question.axis], hypervisor) if hypervisor else [None]
+        several = ({**asked, **({"hypervisor": slug} if slug else {})} for slug in alike)
+        return any(tuple(one.values()) in self._admitted(tuple(one)) for one in several)
 
     def _values_admitted(self, names: tuple[str, ...]) -> set[tuple[Any, ...]]:
         """Return the combinations of values of these filters that admit some of the evidence."""

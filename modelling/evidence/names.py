@@ -15,6 +15,7 @@ from experiments.models import (
     CaseStudy,
     Configuration,
     FileSystem,
+    HostStorage,
     Hypervisor,
     OperatingSystem,
     Publication,
@@ -27,10 +28,10 @@ from experiments.records import visible
 from experiments.rules import entry_names
 from experiments.rules.names import spelled
 from kdb.disk_path import SETTINGS, bytes_of
-from kdb.host_storage import BACKENDS, host_storage_key, host_storages
+from kdb.host_storage import host_storage_key, host_storages
 
 from . import counts
-from .axes import KINDS, NATIVE, Axis, entry_label
+from .axes import KINDS, NATIVE, RUNTIME, Axis, entry_label
 from .words import listed
 
 _SECONDS = 10
@@ -44,18 +45,48 @@ _NAMED: dict[str, type[CatalogueEntry]] = {
     "file_system": FileSystem,
     "benchmark": Benchmark,
 }
+# Kind of name to its places in a row of _stated_settings.
+_PLACES = (("hypervisor", (0,)), ("host_storage", (1,)), ("file_system", (2, 3)))
+WORDS_OF_LOADS = {"sync", "synchronous", "async", "asynchronous"}  # of writes in questions; in tables also I/O modes
 # Folded spellings of native in questions: those of imports except "none", which is ambiguous among other words.
 _NATIVELY = entry_names.NATIVE - {"none"} | {"natively"}
 
 
 def names() -> dict[str, dict[str, str]]:
-    """Return kind of name to {slug: label}, in the catalogue's order."""
+    """Return kind of name to {slug: label}, in the catalogue's order.
+
+    Besides the kinds of `spellings`: host storage by its slug ("backend"), of it the volumes ("volume"), and what a
+    visitor's images can lie on besides file systems ("images").
+    """
     return _catalogue()["names"]
 
 
 def described() -> dict[str, str]:
     """Return workload to its description in the catalogue."""
     return _catalogue()["described"]
+
+
+def runtimes() -> dict[str, str]:
+    """Return hypervisor to its family, else to itself."""
+    return _catalogue()["runtimes"]
+
+
+def reaches() -> dict[str, str]:
+    """Return host storage to its reach, of HostStorage.Reach."""
+    return _catalogue()["reaches"]
+
+
+def measured() -> dict[str, list[str]]:
+    """Return kind of name to the hypervisors, file systems or backends that some public configuration has."""
+    return _catalogue()["measured"]
+
+
+def alike(axis: Axis, hypervisor: str) -> list[str]:
+    """Return the hypervisors that a question about this one admits: its family, where the axis holds that equal."""
+    known = runtimes()
+    if RUNTIME not in axis.held or hypervisor not in known:
+        return [hypervisor]
+    return [slug for slug, runtime in known.items() if runtime == known[hypervisor]]
 
 
 def vm_counts() -> list[int]:
@@ -207,21 +238,34 @@ def _read() -> dict[str, Any]:
         if model is Workload:
             described = {slug: description for slug, *_, description in rows}
     choices = {"storage": Storage.Kind.choices, "guest_os_family": OperatingSystem.Family.choices}
-    storages = host_storages(
-        labels["file_system"], sorted({backend for _, backend, *_ in _cached_settings()} - {"", *BACKENDS})
-    )
-    for kind, named in {**choices, "host_storage": storages.items()}.items():
+    storages = {row.slug: row for row in visible.entries(HostStorage)}
+    labels["backend"] = {slug: row.name for slug, row in storages.items()}
+    of_kind = HostStorage.Kind
+    for name, kinds in (("volume", [of_kind.VOLUME]), ("images", [of_kind.VOLUME, of_kind.SHARED, of_kind.NOT_STATED])):
+        labels[name] = {slug: row.name for slug, row in storages.items() if row.kind in kinds}
+    keys = host_storages(labels["file_system"], labels["backend"])
+    for kind, named in {**choices, "host_storage": keys.items()}.items():
         labels[kind] = {value: label for value, label in named if value}
-        spellings[kind] = spelled(kind, ((value, label, ()) for value, label in labels[kind].items()), in_question=True)
+        aliases = {slug: row.aliases for slug, row in storages.items()} if kind == "host_storage" else {}
+        entries = ((value, label, aliases.get(value, ())) for value, label in labels[kind].items())
+        spellings[kind] = spelled(kind, entries, in_question=True)
     # For questions only; entries of the axis are hypervisors of the catalogue.
     labels["hypervisor_or_native"] = {**labels["hypervisor"], NATIVE: "Native, no hypervisor"}
     spellings["hypervisor_or_native"] = {**spellings["hypervisor"], **dict.fromkeys(_NATIVELY, NATIVE)}
     for kind, of_setting in _setting_labels(labels).items():
         words = {value.name: value.words for value in SETTINGS[kind].values} if kind in SETTINGS else {}
         labels[kind] = of_setting
-        spellings[kind] = entry_names.spellings(
+        spelled_values = entry_names.spellings(
             (value, label, words.get(value, ())) for value, label in of_setting.items()
         )
+        spellings[kind] = {word: value for word, value in spelled_values.items() if word not in WORDS_OF_LOADS}
+    families = visible.entries(Hypervisor).values_list("slug", "family")
+    stated = _cached_settings()
     lists = CaseStudy.objects.published().order_by().values_list("vm_counts", flat=True).distinct()
     vm_counts = sorted({n for row in lists for n in row if n})
-    return {"names": labels, "spellings": spellings, "described": described, "vm_counts": vm_counts}
+    return {
+        **{"names": labels, "spellings": spellings, "described": described, "vm_counts": vm_counts},
+        "measured": {kind: sorted({row[at] or "" for row in stated for at in places}) for kind, places in _PLACES},
+        "reaches": {slug: row.reach for slug, row in storages.items()},
+        "runtimes": {slug: family or slug for slug, family in families},
+    }

@@ -5,7 +5,7 @@ image format. ABILITIES of experiments.published_evidence.abilities says which p
 Source: docs/models/verdict.md, needs before speed.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,7 +23,7 @@ from experiments.published_evidence.abilities import (
     Facts,
     facts,
 )
-from kdb.host_storage import VOLUMES, host_storage_parts
+from kdb.host_storage import host_storage_parts
 
 from .axes import AXES, NATIVE, entry_parts
 from .question import Question
@@ -55,10 +55,10 @@ class Fulfilment:
         return self.found in LACKING
 
 
-def parts_of(axis: str, key: str, filters: Mapping[str, Any]) -> Parts:
+def parts_of(axis: str, key: str, filters: Mapping[str, Any], volumes: Collection[str]) -> Parts:
     """Return the parts that an entry names, and those that the question's filters fix.
 
-    The image format is left out for volumes, which have none.
+    volumes : slugs of host storage; the image format is left out for them, as they have none
     """
     named = {**filters, **{column: value for column, value in entry_parts(AXES[axis], key).items() if value}}
     parts: dict[str, tuple[str, str]] = {}
@@ -71,7 +71,7 @@ def parts_of(axis: str, key: str, filters: Mapping[str, Any]) -> Parts:
         parts[HOST] = "host-storage", backend
     elif file_system := file_system or named.get("host_fs", ""):
         parts[HOST] = "file-system", file_system
-    if (image_format := named.get("image_format")) and backend not in VOLUMES:
+    if (image_format := named.get("image_format")) and backend not in volumes:
         parts[IMAGE] = "image-format", image_format
     return parts
 
@@ -90,11 +90,14 @@ def fulfilment(ability: Ability, parts: Parts, known: Facts) -> Fulfilment:
     return _combine(ability, fulfilled, min) if fulfilled else Fulfilment(ability, LEFT_OPEN)
 
 
-def lacking(question: Question) -> Callable[[str], tuple[str, ...]]:
-    """Return a function from an entry's key to the needs of the question that it lacks or is not known to have."""
+def lacking(question: Question, volumes: Collection[str]) -> Callable[[str], tuple[str, ...]]:
+    """Return a function from an entry's key to the needs of the question that it lacks or is not known to have.
+
+    volumes : as for parts_of
+    """
 
     def lacking_needs(key: str) -> tuple[str, ...]:
-        parts = parts_of(question.axis, key, question.filters)
+        parts = parts_of(question.axis, key, question.filters, volumes)
         return tuple(need for need in question.needs if fulfilment(ABILITIES[need], parts, facts()).is_lacking)
 
     return lacking_needs

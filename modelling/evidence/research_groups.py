@@ -1,6 +1,6 @@
 """Tell which laboratories belong to one research group, so that their findings are not independent."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import pandas as pd
@@ -50,7 +50,12 @@ def add_groups(arms: pd.DataFrame, groups: dict[str, str]) -> pd.DataFrame:
 
     arms : with the column laboratory, categories
     """
-    laboratories: Any = arms["laboratory"].array
-    names = pd.Categorical([groups.get(name, name) for name in laboratories.categories])
-    codes = names.codes[laboratories.codes] if len(names) else laboratories.codes
-    return arms.assign(research_group=pd.Categorical.from_codes(codes, names.categories))
+    return arms.assign(research_group=renamed(arms["laboratory"], groups))
+
+
+def renamed(column: pd.Series, names: Mapping[str, str]) -> pd.Categorical:
+    """Return a column of categories with other names; what has none in `names` keeps its own."""
+    values: Any = column.array
+    others = pd.Categorical([names.get(name, name) for name in values.categories])
+    codes = others.codes[values.codes] if len(others) else values.codes
+    return pd.Categorical.from_codes(codes, others.categories)

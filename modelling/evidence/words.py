@@ -3,8 +3,6 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from kdb.host_storage import BACKENDS
-
 from .axes import COLUMN_LABELS, KINDS
 
 STORAGE = {"hdd": "hard disks", "ssd": "solid state", "nvme": "NVMe", "mixed": "mixed storage"}
@@ -91,7 +89,7 @@ def stated(names: Mapping[str, Mapping[str, str]], name: str, given: Any) -> str
         "guest_kernel": f"kernel {given}",
         "host_kernel": f"kernel {given}",
         "cache_mode": f"cache {given}",
-        "backend": BACKENDS.get(str(given), ""),
+        "backend": names.get("backend", {}).get(str(given), ""),
         "image_format": f"{given} image",
         "hypervisor_release": f"release {given}",
         "guest_mkfs_options": f"made with {given}",

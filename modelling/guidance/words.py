@@ -1,7 +1,9 @@
 """Define the values that the files of makers' advice may use, with their labels. No Django."""
 
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 
+from experiments.published_evidence.files import read_json
 from kdb.disk_path import size_label
 from kdb.host_storage import host_storages
 from modelling.evidence.axes import AXES
@@ -13,25 +15,19 @@ AXIS_LABELS = {
     "scheduler": "I/O scheduler",
     "other": "Other settings",
 }
+_FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
 FREE = ("mount-options", "guest-block-size", "other")  # subjects whose values are texts
-HYPERVISORS = {
-    **{"kvm": "KVM", "proxmox": "Proxmox VE", "qemu-tcg": "QEMU (emulation)", "xen": "Xen", "esxi": "ESXi"},
-    **{"hyper-v": "Hyper-V", "bhyve": "bhyve", "virtualbox": "VirtualBox", "vmware-workstation": "VMware Workstation"},
-    **{"firecracker": "Firecracker", "gvisor": "gVisor", "docker": "Docker", "lxc": "LXC", "kubernetes": "Kubernetes"},
-}
-FILE_SYSTEMS = {
-    **{"btrfs": "Btrfs", "ext3": "ext3", "ext4": "ext4", "xfs": "XFS", "zfs": "ZFS"},
-    **{"ntfs": "NTFS", "refs": "ReFS", "vmfs": "VMFS", "cephfs": "CephFS"},
-}
-HOST_STORAGES = {
-    **host_storages(FILE_SYSTEMS),
-    "dir": "Image file in a directory",
-    **{"local": "Local disk", "loop": "Loop file", "krbd": "Ceph RBD by the kernel", "fc": "Fibre Channel"},
-    **{"smb": "SMB", "vboxsf": "VirtualBox shared folder", "hgfs": "VMware shared folder"},
-    **{"longhorn-v2": "Longhorn volume, engine V2", "openebs-mayastor": "OpenEBS Mayastor volume"},
-    **{"nvme-passthrough": "NVMe disk passed through", "docker-volume": "Docker volume"},
-    "overlay2-layer": "Writable layer of a container",
-}
+
+
+def _catalogue(section: str) -> dict[str, str]:
+    """Return slug to name of the catalogue that KDB comes with."""
+    files = (_FIXTURES / "catalogue.json", _FIXTURES / "outside" / "catalogue.json")
+    return {entry.fields["slug"]: entry.fields["name"] for file in files for entry in read_json(file)[section]}
+
+
+HYPERVISORS = _catalogue("hypervisors")
+FILE_SYSTEMS = _catalogue("file_systems")
+HOST_STORAGES = {**host_storages(FILE_SYSTEMS, _catalogue("host_storages")), "dir": "Image file in a directory"}
 _SIZES = ("512", "4096", "8192", "16384", "32768", "65536", "131072", "524288", "1048576", "33554432", "134217728")
 _TEXTS_OF_SIZES = (
     *("16 to 128 KiB", "128 KiB to 1 MiB", "larger than 16 KiB", "small blocks", "other record sizes"),
@@ -42,7 +38,6 @@ _TEXTS_OF_SIZES = (
 # Values in addition to those of kdb.disk_path.
 _FURTHER: Mapping[str, Mapping[str, str]] = {
     "cache-mode": {"writearound": "writearound"},
-    "io-mode": {"sync": "synchronous"},
     "iothread": {"shared": "one shared by several disks"},
     "pool-layout": {
         **{"hardware-raid": "hardware RAID", "software-raid": "software RAID"},

@@ -332,7 +332,7 @@ class Migration(migrations.Migration):
                 ('name', models.CharField(max_length=60)),
                 ('hypervisor', models.CharField(blank=True, help_text='Slug.', max_length=40)),
                 ('disks', models.CharField(blank=True, help_text='Of modelling.ask.machine.DISKS.', max_length=10)),
-                ('images', models.CharField(blank=True, help_text='Slug of a file system, or of BACKENDS there.', max_length=40)),
+                ('images', models.CharField(blank=True, help_text='Slug of a file system or host storage.', max_length=40)),
                 ('guest_os_family', models.CharField(blank=True, max_length=10)),
                 ('vm_count', models.PositiveSmallIntegerField(blank=True, help_text='Machines at once.', null=True)),
             ],

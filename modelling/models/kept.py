@@ -322,7 +322,7 @@ class KeptMachine(models.Model):
     name = models.CharField(max_length=60)
     hypervisor = models.CharField(max_length=40, blank=True, help_text="Slug.")
     disks = models.CharField(max_length=10, blank=True, help_text="Of modelling.ask.machine.DISKS.")
-    images = models.CharField(max_length=40, blank=True, help_text="Slug of a file system, or of BACKENDS there.")
+    images = models.CharField(max_length=40, blank=True, help_text="Slug of a file system or host storage.")
     guest_os_family = models.CharField(max_length=10, blank=True)
     vm_count = models.PositiveSmallIntegerField(null=True, blank=True, help_text="Machines at once.")
 

@@ -229,7 +229,7 @@ def _evidence_of(question: Question, session: Sitting) -> SessionEvidence:
 
 def _bearings(question: Question, session: Sitting) -> dict[int, Bearing]:
     """Return the choices of a session that are entries of the question and may be recommended."""
-    axis, lacks = AXES[question.axis], lacking(question)
+    axis, lacks = AXES[question.axis], lacking(question, names()["volume"])
     own = {*axis.entry, *(_ON_THE_HOST if compares_disks(axis) else ())}
     of: dict[int, Bearing] = {}
     for number, choice in enumerate(choices_of(session) if _is_asked_of(question, session) else ()):

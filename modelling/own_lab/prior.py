@@ -91,7 +91,7 @@ def prior_in_laboratory(
     for workload, key in elements:
         keys_of[workload][key] = None
     rows = [
-        entry_rows(axis, [*keys], known.containers, where_of(replace(question, workload=workload)))
+        entry_rows(axis, [*keys], known, where_of(replace(question, workload=workload)))
         for workload, keys in keys_of.items()
     ]
     own = known.cells[known.cells["laboratory"] == laboratory.slug]
@@ -106,7 +106,7 @@ def forecast_entries(question: Question, ranking: Ranking, keys: Iterable[str]) 
     """Return the forecast of the ranking's entries and of these, whether anything is published of them or not."""
     axis, known = AXES[question.axis], knowledge_for(question, {question.workload: ranking})
     entries = sorted({*(ranking.posterior.treatments if ranking.posterior else ()), *keys})
-    return known.posterior(entry_rows(axis, entries, known.containers, where_of(question)))
+    return known.posterior(entry_rows(axis, entries, known, where_of(question)))
 
 
 def select_entries(everything: Posterior, keys: Sequence[str]) -> Components:

@@ -14,7 +14,7 @@ from experiments.imports.tables.parsing import PlainTable
 from experiments.laboratory.benchmarks.engines import PERSONALITY
 from experiments.models import CaseStudy, ImportBatch
 from kdb.disk_path import SETTINGS
-from kdb.host_storage import BACKENDS
+from modelling.evidence import names as catalogue
 from modelling.models import Sitting
 
 from . import loads, sessions
@@ -148,7 +148,7 @@ def _settings(session: Sitting, place: int, choice: Choice) -> dict[str, Any]:
     facts, settings = session.facts, dict(choice.settings)
     is_guest = sessions.is_guest(session)
     backend = settings.pop("backend", "")
-    is_known = is_guest and backend in BACKENDS
+    is_known = is_guest and backend in catalogue.names()["backend"]
     below = f"Place {choice.place}" + (f": {backend}" if backend and not is_known else "")
     kernel = "guest_kernel" if is_guest else "host_kernel"
     columns = {

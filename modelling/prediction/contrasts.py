@@ -9,6 +9,7 @@ from math import isfinite
 from kdb.host_storage import FILE, host_storage_key, host_storage_parts
 from modelling.estimation.bayes import Mixture
 from modelling.estimation.cells import CONTAINER, choices, load_class
+from modelling.estimation.hierarchy import Knowledge
 from modelling.evidence import names
 
 from .content import PairForecast
@@ -61,12 +62,12 @@ def rows(text: str) -> Iterator[dict[str, str]]:
         yield cells
 
 
-def contrast_of(row: dict[str, str], containers: set[str]) -> Contrast:
-    """Return the contrast of a row. containers : hypervisors that run containers. Raises UnknownNameError."""
+def contrast_of(row: dict[str, str], known: Knowledge) -> Contrast:
+    """Return the contrast of a row. known : what is asked for its forecast. Raises UnknownNameError."""
     workload = _slug("workload", "workload", row["workload"])
     where = {"workload": workload, "load": load_class(workload, row["operation"])}
     where["storage"] = _slug("storage", "storage", row["storage"])
-    return Contrast(_side(row, "a", containers), _side(row, "b", containers), where)
+    return Contrast(_side(row, "a", known), _side(row, "b", known), where)
 
 
 def answer(row: dict[str, str], forecast: tuple[PairForecast, Mixture] | str) -> list[str]:
@@ -87,14 +88,15 @@ def _is_number(text: str) -> bool:
         return False
 
 
-def _side(row: dict[str, str], side: str, containers: set[str]) -> dict[str, str]:
+def _side(row: dict[str, str], side: str, known: Knowledge) -> dict[str, str]:
     stated = {}
     for name in SIDE:
         column = f"{name}_{side}"
         stated[name] = _slug(_KIND[name], column, row[column]) if name in _KIND else row[column].casefold()
     storage = stated.pop("host_storage")
     stated["backend"], stated["host_fs"] = host_storage_parts(storage) if storage else ("", "")
-    return choices(stated | {"virtualisation": CONTAINER if stated["hypervisor"] in containers else ""})
+    shares = stated["hypervisor"] in known.containers
+    return choices(stated | {"virtualisation": CONTAINER if shares else ""}, known.networked)
 
 
 def _slug(kind: str, column: str, name: str) -> str:

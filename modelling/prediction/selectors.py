@@ -19,8 +19,9 @@ def forecast(
     a, b : column of arms to value; as_of : use the evidence of this knowledge revision in place of the current one
     """
     known = published_knowledge(as_of, with_native=NATIVE in (a.get("hypervisor"), b.get("hypervisor")))
+    containers = known.containers
     first, second = (
-        choices({**side, "virtualisation": CONTAINER if side.get("hypervisor") in known.containers else ""})
+        choices(dict(side, virtualisation=CONTAINER if side.get("hypervisor") in containers else ""), known.networked)
         for side in (a, b)
     )
     if not is_forecastable(known.cells, first, second):

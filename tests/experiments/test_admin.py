@@ -3,7 +3,7 @@
 import pytest
 
 from experiments.case_studies.lifecycle import audit
-from experiments.models import AuditEntry, Benchmark, FileSystem, Hypervisor, OperatingSystem, Workload
+from experiments.models import AuditEntry, Benchmark, FileSystem, HostStorage, Hypervisor, OperatingSystem, Workload
 from tests.factories import make_case_study, make_user
 
 pytestmark = [pytest.mark.django_db, pytest.mark.sqlite]
@@ -38,7 +38,7 @@ def test_nobody_changes_the_trail_and_only_administrators_see_it(client, trail):
     assert client.get(TRAIL).status_code == 403
 
 
-@pytest.mark.parametrize("model", [Hypervisor, FileSystem, OperatingSystem, Benchmark, Workload])
+@pytest.mark.parametrize("model", [Hypervisor, HostStorage, FileSystem, OperatingSystem, Benchmark, Workload])
 def test_a_slug_of_the_catalogue_is_given_once(client, model):
     """Addresses that were cited are spelled with it."""
     client.force_login(make_user("", username="root", is_staff=True, is_superuser=True))

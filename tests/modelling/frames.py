@@ -32,6 +32,7 @@ ARM = {
     "guest_mount_options": "",
     "host_mount_options": "",
     "backend": "file",
+    "reach": "",
     "guest_os": "centos",
     "vm_vcpus": 4,
     "vm_ram_gib": 4.0,
@@ -54,7 +55,7 @@ def arm(value: float, **fields) -> dict:
 
 def arms(*rows: dict) -> pd.DataFrame:
     named = [{"laboratory": row["case_study"]} | row for row in rows]
-    named = [{"research_group": row["laboratory"]} | row for row in named]
+    named = [{"research_group": row["laboratory"], "runtime": row["hypervisor"]} | row for row in named]
     return pd.DataFrame.from_records(named, columns=NO_ARMS.columns)
 
 

@@ -27,6 +27,7 @@ from experiments.models import (
     CaseStudy,
     Claim,
     FileSystem,
+    HostStorage,
     Hypervisor,
     Publication,
     Server,
@@ -118,6 +119,7 @@ def _case_studies() -> QuerySet[CaseStudy]:
 KINDS = (
     _catalogue("File system", FileSystem, lambda row: reverse("file-system-detail", args=[row.slug])),
     _catalogue("Hypervisor", Hypervisor, lambda row: reverse("hypervisor-detail", args=[row.slug])),
+    _catalogue("Host storage", HostStorage, lambda row: f"{reverse('knowledge')}#host-storage-{row.slug}"),
     _catalogue("Workload", Workload, lambda row: reverse("workload-detail", args=[row.slug])),
     _catalogue("Benchmark", Benchmark, lambda row: f"{reverse('knowledge')}#benchmark-{row.slug}"),
     Kind(

@@ -22,7 +22,7 @@ class ListedPool:
 
     path: str  # of Proxmox VE's storages: the name, which begins with no slash
     name: str  # of the hypervisor's pool; empty: it has none there
-    backend: str  # of kdb.host_storage.BACKENDS
+    backend: str  # slug of host storage
     host_fs: str
     storage_kind: str  # hdd, ssd, nvme, mixed; empty: not known
     size_bytes: int

@@ -7,7 +7,7 @@ from typing import Any
 from experiments.laboratory.transport.remote import Refused
 from experiments.laboratory.transport.ssh import Connection
 from experiments.readers.facts.json_text import document_of, tree
-from kdb.host_storage import FILE, SHARED_DIRECTORIES
+from kdb.host_storage import FILE
 
 from .contract import ListedPool
 
@@ -15,7 +15,7 @@ MOST_BYTES = 64 * 2**20  # of an answer about all machines: five thousand of the
 BATCH_SIZE = 400  # machines, or paths, of one command
 SECONDS = 120
 
-_SHARED_TYPES = {"nfs": "nfs", "nfs4": "nfs", **{name: name for name in SHARED_DIRECTORIES}}
+_SHARED_TYPES = {"nfs": "nfs", "nfs4": "nfs", "virtiofs": "virtiofs", "9p": "9p"}  # type of a mount to a backend
 _FINDMNT_OPTIONS = ("--json", "--bytes", "--list", "--real", "--output", "TARGET,SOURCE,FSTYPE,SIZE,AVAIL")
 
 

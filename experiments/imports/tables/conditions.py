@@ -220,7 +220,9 @@ def _new_entry(place: str, given: Any) -> dict[str, str]:
     if not isinstance(given, dict) or given.get(IS_A) not in NEW_KINDS:
         given_kind = given.get(IS_A) if isinstance(given, dict) else given
         raise condition_error(f"{place}.{IS_A}", given_kind, f"one of {', '.join(NEW_KINDS)}")
-    for name in ("slug",) if given[IS_A] == "host_storage" else ("slug", "name"):
+    if given[IS_A] == "host_storage":
+        given = {"name": given.get("slug"), **given}
+    for name in ("slug", "name"):
         if not given.get(name):
             raise condition_error(f"{place}.{name}", given.get(name), "a text")
     return {name: _text(f"{place}.{name}", value) for name, value in given.items()}

@@ -18,7 +18,7 @@ from experiments.case_studies.forms import draft_forms
 from experiments.catalogue import services
 from experiments.imports import pipeline
 from experiments.imports.normalise import NAMED, Normaliser, Row, Unknown, first_few, source_of_rows
-from experiments.models import AuditEntry, CaseStudy, ImportBatch, Publication
+from experiments.models import AuditEntry, CaseStudy, HostStorage, ImportBatch, Publication
 from experiments.readers.table import Fault
 from experiments.records import visible
 from experiments.records.files import raw_files
@@ -88,7 +88,8 @@ def known_names(conditions: Conditions) -> Names:
         proposed.setdefault(entry[IS_A], {}).update(
             {fold(entry[name]): entry["slug"] for name in ("slug", "name") if name in entry}
         )
-    return Names(services.spellings(CaseStudy()), proposed)
+    volumes = {entry["slug"] for entry in conditions.new if entry.get("kind") == HostStorage.Kind.VOLUME}
+    return Names(services.spellings(CaseStudy()), proposed, volumes | HostStorage.volumes())
 
 
 def read_table(table: PlainTable, conditions: Conditions) -> TableReading:

@@ -32,6 +32,7 @@ _ROOT_AT, _NETWORK_AT, _RANDOM_AT = "0x4", "0x10", "0x11"
 # By type of storage; what is not here makes no disks of machines that KDB could tell apart.
 BACKENDS = {"lvm": "lvm", "lvmthin": "lvm-thin", "zfspool": "zvol", "rbd": "rbd", "nfs": "nfs", "iscsi": "iscsi"}
 FOLDERS = ("dir", "btrfs")
+VOLUMES = ("lvm", "lvm-thin", "zvol", "rbd", "iscsi")  # backends whose disks are no files
 
 
 def vmid(name: str) -> int:

@@ -21,6 +21,7 @@ from experiments.models import (
     Claim,
     Configuration,
     FileSystem,
+    HostStorage,
     Hypervisor,
     KnowledgeRevision,
     Measurement,
@@ -36,7 +37,6 @@ from kdb.api.errors import form_errors, name_errors
 from kdb.api.faults import FaultyRequest
 from kdb.api.formats import FORMAT_PARAMETER
 from kdb.api.pagination import PageByKey
-from kdb.host_storage import BACKENDS
 from kdb.units import METRICS
 
 
@@ -165,6 +165,13 @@ def _publication(path: str = "publication") -> VisibleFilter:
 
 class HypervisorFilters(django_filters.FilterSet):
     kind = django_filters.ChoiceFilter(choices=Hypervisor.Kind.choices)
+    family = django_filters.CharFilter(help_text="A word that alike entries share.")
+
+
+class HostStorageFilters(django_filters.FilterSet):
+    kind = django_filters.ChoiceFilter(choices=HostStorage.Kind.choices)
+    reach = django_filters.ChoiceFilter(choices=HostStorage.Reach.choices)
+    family = django_filters.CharFilter(help_text="A word that alike entries share.")
 
 
 class OperatingSystemFilters(django_filters.FilterSet):
@@ -205,7 +212,7 @@ class ConfigurationFilters(django_filters.FilterSet):
     hypervisor = _catalogue(Hypervisor, "hypervisor", "Hypervisor")
     guest_fs = _catalogue(FileSystem, "guest_fs", "Guest file system")
     host_fs = _catalogue(FileSystem, "host_fs", "Host file system")
-    backend = django_filters.CharFilter(help_text=f"What the disk images lie on: {', '.join(BACKENDS)}, or another.")
+    backend = django_filters.CharFilter(help_text="What the disk images lie on: file, or another slug of host storage.")
     native = YesNoFilter(Q(hypervisor__isnull=True), help_text="Without hypervisor and guest.")
     retracted = YesNoFilter(Q(case_study__status__in=CaseStudy.ENDED), help_text=_ENDED)
 

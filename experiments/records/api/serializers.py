@@ -19,6 +19,7 @@ from experiments.models import (
     DerivedValue,
     Ending,
     FileSystem,
+    HostStorage,
     Hypervisor,
     KnowledgeRevision,
     Measurement,
@@ -144,7 +145,13 @@ _NAMED = ("slug", "name", "aliases", "description", "source")
 class HypervisorSerializer(CatalogueSerializer):
     class Meta:
         model = Hypervisor
-        fields = (*_NAMED, "kind", "vendor", "kernel_origin", "virtual_device_origin")
+        fields = (*_NAMED, "kind", "family", "vendor", "kernel_origin", "virtual_device_origin")
+
+
+class HostStorageSerializer(CatalogueSerializer):
+    class Meta:
+        model = HostStorage
+        fields = (*_NAMED, "kind", "reach", "family")
 
 
 class MechanismSerializer(ReadSerializer):

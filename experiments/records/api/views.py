@@ -20,6 +20,7 @@ from experiments.models import (
     Configuration,
     Ending,
     FileSystem,
+    HostStorage,
     Hypervisor,
     KnowledgeRevision,
     ModelComponent,
@@ -77,6 +78,14 @@ class HypervisorViewSet(FactViewSet):
     queryset = visible.entries(Hypervisor)
     serializer_class = serializers.HypervisorSerializer
     filterset_class = filters.HypervisorFilters
+
+
+class HostStorageViewSet(FactViewSet):
+    """What disk images lie on besides directories on file systems: volumes, shared directories, pools."""
+
+    queryset = visible.entries(HostStorage)
+    serializer_class = serializers.HostStorageSerializer
+    filterset_class = filters.HostStorageFilters
 
 
 class FileSystemViewSet(FactViewSet):

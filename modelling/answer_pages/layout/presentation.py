@@ -18,7 +18,7 @@ from modelling.answers.words import (
     summarize_evidence,
     title,
 )
-from modelling.evidence.axes import COLUMN_LABELS
+from modelling.evidence.axes import COLUMN_LABELS, RUNTIME
 from modelling.evidence.question import Question
 from modelling.evidence.words import capital, counted
 from modelling.workloads.curves import CurvePanel, CurvePoint
@@ -255,7 +255,7 @@ def _curves(
 def _panel_conditions(panel: CurvePanel, panels: Sequence[CurvePanel], names: Names) -> list[str]:
     """Return the conditions in which a panel differs from the others of its case study."""
     beside = [other.held for other in panels if other.case_study == panel.case_study]
-    kinds = {"hypervisor": "hypervisor", "guest_fs": "file_system", "host_fs": "file_system"}
+    kinds = {"hypervisor": "hypervisor", RUNTIME: "hypervisor", "guest_fs": "file_system", "host_fs": "file_system"}
     differing = [
         f"{COLUMN_LABELS[column]} {names[kinds[column]].get(value, value) if column in kinds else value}"
         for column, value in panel.held.items()

@@ -18,7 +18,7 @@ from modelling.evidence.axes import AXES, KINDS, NATIVE, Axis, axis_left_open, e
 from modelling.evidence.question import Question
 from modelling.evidence.words import listed
 
-from ..machine import BACKENDS, KEPT_FACTS
+from ..machine import KEPT_FACTS
 from .content import Pointer, Reading, Said, Unknown, Word
 from .lexicon import Lexicon, fold_text
 from .parsing import PLACE, Group, Parsed, Piece, parse
@@ -312,7 +312,7 @@ class TextReader:
             if column in _FILTERS and column not in _MACHINE_FACTS
         }
         on = filters.get("host_storage", "")
-        if on in BACKENDS and AXES[draft.axis].setting is None:
+        if on in self.names["images"] and AXES[draft.axis].setting is None:
             del filters["host_storage"]
         machine = {_MACHINE_FACTS[column]: value for column, value in draft.filters.items() if column in _MACHINE_FACTS}
         machine |= {"images": on} if on and "host_storage" not in filters else {}

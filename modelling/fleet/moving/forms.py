@@ -105,7 +105,7 @@ def _pool_field(room: Room, empty: str, **options: Any) -> forms.TypedChoiceFiel
     """Return the field for the pool to move to; its choices show the room left."""
     pools = {str(pool.pk): pool for pool in room}
     choices = [
-        (key, f"{pool}, {pool.host_fs or pool.get_backend_display()}: room for {data_size(room[pool])}")
+        (key, f"{pool}, {pool.host_fs or pool.backend_label}: room for {data_size(room[pool])}")
         for key, pool in pools.items()
     ]
     return forms.TypedChoiceField(

@@ -35,7 +35,7 @@ class Command(BaseCommand):
             raise CommandError("nothing is published that could be compared")
         for row in contrasts:
             try:
-                contrast = contrast_of(row, known.containers)
+                contrast = contrast_of(row, known)
             except UnknownNameError as error:
                 answers.append(answer(row, str(error)))
             else:

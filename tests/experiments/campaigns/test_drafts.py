@@ -13,6 +13,7 @@ from experiments.models import (
     Campaign,
     CampaignRun,
     FileSystem,
+    HostStorage,
     Hypervisor,
     Measurement,
     OperatingSystem,
@@ -33,6 +34,7 @@ def campaign() -> Campaign:
     for model, slug in (
         *((Workload, "varmail"), (Benchmark, "fio"), (FileSystem, "ext4"), (FileSystem, "xfs")),
         *((Hypervisor, "kvm"), (OperatingSystem, "debian-12")),
+        *((HostStorage, "file"), (HostStorage, "raw")),
     ):
         factories.entry(model, slug)
     host = factories.make_host(stated={"virtual_devices": '=1+1, "quoted"'})

@@ -1,7 +1,9 @@
 """Entries that a draft brings: seen by nobody else before publication, public with it, gone with its deletion."""
 
 import io
+import json
 import re
+import zipfile
 from collections import Counter
 from collections.abc import Iterator
 from html import unescape
@@ -23,6 +25,7 @@ from experiments.models import (
     CaseStudy,
     Claim,
     FileSystem,
+    HostStorage,
     Hypervisor,
     ImportBatch,
     OperatingSystem,
@@ -82,13 +85,15 @@ def quokkas(paper: Publication) -> CaseStudy:
     named = {"name": "Quokka", "aliases": ["the quokka"], "description": "A quokka.", "source": "Quokka, 1"}
     hypervisor = Hypervisor.objects.create(slug="quokka-visor", kind="type-1", **named, **ORIGINS)
     file_system = FileSystem.objects.create(slug="quokka-fs", **named)
+    HostStorage.objects.create(slug="quokka-sds", family="quokkas", kind="managed", **named)
     system = OperatingSystem.objects.create(slug="quokka-os", family="other", **named)
     benchmark = Benchmark.objects.create(slug="quokka-bench", **named)
     workload = Workload.objects.create(slug="quokka-load", **named)
     variant = factories.make_variant(workload, benchmark=benchmark, parameters={"quokkas": 3})
     for guest_fs, value in ((file_system, 50.0), ("ext4", 40.0)):
+        backend = {"host_fs": file_system, "backend": "quokka-sds"}
         configuration = factories.make_configuration(
-            study, hypervisor=hypervisor, guest_fs=guest_fs, host_fs=file_system, guest_os=system, note="quokka"
+            study, hypervisor=hypervisor, guest_fs=guest_fs, guest_os=system, note="quokka", **backend
         )
         factories.make_measurement(value, configuration=configuration, variant=variant, source="Quokka table")
     factories.make_derived_value(configuration=configuration, variant=variant, operation="read")
@@ -129,13 +134,14 @@ def brought(bundle: bytes, slug: str = "quokka-lab") -> CaseStudy:
 CREATED = {
     "hypervisor": {"Quokka hypervisor": {"slug": "quokka-two", "name": "Quokka two", "kind": "type-2", **ORIGINS}},
     "file_system": {"QuokkaPool": {"slug": "quokkapool", "name": "QuokkaPool", "description": "A quokka's."}},
+    "host_storage": {"Quokka store": {"slug": "quokkastore", "name": "Quokka store", "kind": "managed"}},
     "operating_system": {"quokkix": {"slug": "quokkix", "name": "Quokkix", "family": "other"}},
     "workload": {"quokking": {"slug": "quokking", "name": "Quokking"}},
     "benchmark": {"quokkagauge": {"slug": "quokkagauge", "name": "QuokkaGauge"}},
 }
 TABLE = (
-    "hypervisor,host_fs,guest_fs,guest_os,workload,benchmark,vm_count,value,unit\n"
-    "Quokka hypervisor,ext4,QuokkaPool,quokkix,quokking,quokkagauge,1,12.5,MiB/s\n"
+    "hypervisor,host_fs,backend,guest_fs,guest_os,workload,benchmark,vm_count,value,unit\n"
+    "Quokka hypervisor,ext4,Quokka store,QuokkaPool,quokkix,quokking,quokkagauge,1,12.5,MiB/s\n"
 )
 
 
@@ -219,6 +225,7 @@ def hidden_addresses(*studies: CaseStudy) -> list[str]:
             (Publication, "claims", "publications"),
             (Hypervisor, "knowledge/hypervisors", "hypervisors"),
             (FileSystem, "knowledge/file-systems", "file-systems"),
+            (HostStorage, "", "host-storages"),
             (Workload, "knowledge/workloads", "workloads"),
             (OperatingSystem, "", "operating-systems"),
             (Benchmark, "", "benchmarks"),
@@ -359,10 +366,28 @@ def test_two_drafts_may_bring_the_same_and_it_goes_with_the_last(client, bundle)
     assert FileSystem.objects.filter(slug="quokka-fs").count() == 1
     lifecycle.delete_draft(first)
     assert FileSystem.objects.get(slug="quokka-fs").is_draft
+    assert HostStorage.objects.get(slug="quokka-sds").is_draft
     assert list(Claim.objects.get(code="QUOKKA-1").case_studies.all()) == [second]
     lifecycle.delete_draft(second)
     assert not FileSystem.objects.filter(slug="quokka-fs").exists()
+    assert not HostStorage.objects.filter(slug="quokka-sds").exists()
     assert not Claim.objects.filter(code="QUOKKA-1").exists()
+
+
+def test_an_earlier_bundle_has_no_more_than_the_slug_of_a_host_storage(bundle):
+    earlier = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(bundle)) as before, zipfile.ZipFile(earlier, "w") as after:
+        for name in before.namelist():
+            data = before.read(name)
+            if name == "case-study.json":
+                document = json.loads(data)
+                del document["catalogue"]["host_storages"]
+                data = json.dumps(document).encode()
+            after.writestr(name, data)
+
+    bundles.import_bundle(earlier.getvalue(), user=factories.make_user(), door=ImportBatch.Door.BROWSER)
+
+    assert HostStorage.objects.get(slug="quokka-sds").name == "quokka-sds"
 
 
 def test_what_one_draft_published_stays_when_the_other_is_deleted(client, bundle):
@@ -479,7 +504,7 @@ def test_a_reviewer_reads_what_publication_makes_public(client, bundle, django_a
     for word in ("Quokka report", "A quokka.", "Quokkas are faster.", "QUOKKA-2", "Quokka list", '["the quokka"]'):
         assert word in page, word
     assert page.count("public already, to be said of this case study too") == 1
-    with django_assert_num_queries(9):
+    with django_assert_num_queries(10):
         rows = pages.added_rows(draft)
     assert len(rows) == len(references.SHARED) + 1 + 3 + 2  # a variant, three claims, two findings
 

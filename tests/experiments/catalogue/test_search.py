@@ -115,10 +115,10 @@ def test_signs_are_letters_here_and_not_patterns():
     assert titles("%") == []
 
 
-def test_it_costs_a_query_a_kind_two_for_machines_and_eight_for_answers(
+def test_it_costs_a_query_a_kind_two_for_machines_and_ten_for_answers(
     published_evidence, client, django_assert_max_num_queries
 ):
-    with django_assert_max_num_queries(7 + 2 + 8):
+    with django_assert_max_num_queries(8 + 2 + 10):
         client.get("/search/", {"q": "ext4"})
 
 

@@ -11,10 +11,10 @@ from experiments.readers.base import Reading, Run
 from experiments.readers.table import Fault, read_table
 from experiments.rules.entry_names import Names, spellings
 from experiments.rules.names import spelled
-from kdb.host_storage import BACKENDS
+from tests.factories import STORAGES
 
 KNOWN = {
-    "host_storage": spelled("host_storage", ((backend, label, ()) for backend, label in BACKENDS.items())),
+    "host_storage": spelled("host_storage", ((row["slug"], row["name"], row["aliases"]) for row in STORAGES)),
     "hypervisor": spellings([("kvm", "KVM", ["qemu-kvm"]), ("proxmox", "Proxmox VE", ["pve"])]),
     "file_system": spellings([("ext4", "ext4", []), ("xfs", "XFS", []), ("btrfs", "Btrfs", [])]),
     "operating_system": spellings([("debian-12", "Debian 12", ["bookworm"])]),
@@ -34,7 +34,7 @@ ROW = {
 
 
 def normaliser(configurations: dict | None = None, **mapped) -> Normaliser:
-    return Normaliser(Names(KNOWN, mapped), configurations or {})
+    return Normaliser(Names(KNOWN, mapped, ["lvm-thin"]), configurations or {})
 
 
 def read(*rows: dict, context: dict | None = None, by: Normaliser | None = None) -> list[Row | Fault | Unknown]:
@@ -349,6 +349,9 @@ def test_a_guest_may_have_no_file_system_and_images_may_lie_on_a_volume(given, f
         ("backend", "LVM-thin", "lvm-thin"),
         ("backend", "ZFS zvol", "zvol"),
         ("backend", "StorPool", "storpool"),
+        ("backend", "Mayastor", "openebs-mayastor"),
+        ("io_mode", "Sync", "sync"),
+        ("io_mode", "Async", "async"),
         ("storage_kind", "NVMe", "nvme"),
         ("storage_kind", "Spinning disks", "hdd"),
         ("virtualisation", "Full virtualization", "full"),

@@ -1,10 +1,13 @@
 """The axis host storage: from the facts of configurations to an answer."""
 
+from dataclasses import replace
+
 import pytest
 
+from experiments.models import Hypervisor
 from modelling.answers.answer import answer
 from modelling.answers.estimate import estimate
-from modelling.evidence import dataframes
+from modelling.evidence import choices, dataframes, names
 from modelling.evidence.question import Question
 from tests.factories import make_case_study, make_configuration, make_finding, make_measurement, publish
 
@@ -62,3 +65,55 @@ def test_what_a_publication_can_change_is_found_by_host_storage():
         asked["lvm-thin"],
         asked["dir-ext4"],
     }
+
+
+def test_containers_of_one_family_are_compared_where_storage_is_and_the_answer_says_so():
+    case_study = make_case_study()
+    for runtime, backend, value in (
+        ("docker", "longhorn", 50.0),
+        ("kubernetes", "rook", 80.0),
+        ("gvisor", "lvm", 20.0),
+    ):
+        Hypervisor.objects.create(
+            slug=runtime, name=runtime.title(), kind="container", family="" if runtime == "gvisor" else "containers"
+        )
+        of_it = make_configuration(
+            case_study, hypervisor=runtime, guest_fs=None, host_fs=None, backend=backend, virtualisation="container"
+        )
+        make_measurement(value, configuration=of_it)
+    publish(case_study)
+
+    ranking = answer(estimate(Question("host-storage", "varmail")), 1)
+
+    assert [entry.key for entry in ranking.entries] == ["rook", "longhorn"]  # not what ran under gVisor
+    assert "Alike here, as storage is compared: containers: Docker, Kubernetes." in str(ranking)
+    asked = Question("host-storage", "varmail", hypervisor="docker")
+    assert dataframes.arms(asked)["hypervisor"].tolist() == ["docker", "kubernetes"]
+    assert dataframes.Reach([case_study.pk]).admits(replace(asked, hypervisor="kubernetes"))
+    assert choices.compared_under(["varmail"], {"hypervisor": "docker"})["varmail"]["host-storage"] == 1
+    Hypervisor.objects.create(slug="podman", name="Podman", kind="container", family="containers")
+    names.clear_cache()
+    elsewhere = answer(estimate(Question("host-storage", "varmail", hypervisor="podman")), 1)
+    assert "Alike here, as storage is compared: containers: Docker, Kubernetes." in str(elsewhere)
+    on_pairs = Question("guest-fs", "varmail", hypervisor="docker")  # other axes hold the hypervisor itself equal
+    assert dataframes.arms(on_pairs)["hypervisor"].tolist() == ["docker"]
+
+
+def test_hypervisors_without_a_family_are_never_compared_by_host_storage():
+    case_study = make_case_study()
+    for hypervisor, backend in (("kvm", "lvm"), ("xen", "zvol")):
+        of_it = make_configuration(case_study, hypervisor=hypervisor, host_fs=None, backend=backend)
+        make_measurement(50.0, configuration=of_it)
+    publish(case_study)
+
+    assert not answer(estimate(Question("host-storage", "varmail")), 1).entries
+
+
+def test_another_laboratory_with_another_runtime_of_the_family_makes_no_contrast():
+    for runtime, backend in (("docker", "longhorn"), ("kubernetes", "rook")):
+        Hypervisor.objects.create(slug=runtime, name=runtime, kind="container", family="containers")
+        of_it = make_configuration(hypervisor=runtime, guest_fs=None, host_fs=None, backend=backend)
+        make_measurement(50.0, configuration=of_it)
+        publish(of_it.case_study)
+
+    assert not answer(estimate(Question("host-storage", "varmail")), 1).entries

@@ -78,23 +78,24 @@ def test_what_is_not_known_is_named():
 
 
 def test_an_entry_stands_for_its_parts_and_for_what_the_question_fixes():
-    assert parts_of("fs-pair", "ext4-on-xfs", {"hypervisor": "kvm"}) == {
+    assert parts_of("fs-pair", "ext4-on-xfs", {"hypervisor": "kvm"}, ["zvol"]) == {
         "hypervisor": ("hypervisor", "kvm"),
         "guest-fs": ("file-system", "ext4"),
         "host": ("file-system", "xfs"),
     }
-    assert parts_of("host-storage", "dir-xfs", {})["host"] == ("file-system", "xfs")
-    assert parts_of("host-storage", "zfs", {})["host"] == ("file-system", "zfs")
-    assert parts_of("host-storage", "zvol", {"host_fs": "ext4"})["host"] == ("host-storage", "zvol")
-    assert parts_of("host-storage", "dir", {}) == {}
-    assert parts_of("host-fs", "xfs", {"hypervisor": "native"}) == {"host": ("file-system", "xfs")}
+    assert parts_of("host-storage", "dir-xfs", {}, ["zvol"])["host"] == ("file-system", "xfs")
+    assert parts_of("host-storage", "zfs", {}, ["zvol"])["host"] == ("file-system", "zfs")
+    assert parts_of("host-storage", "zvol", {"host_fs": "ext4"}, ["zvol"])["host"] == ("host-storage", "zvol")
+    assert parts_of("host-storage", "dir", {}, ["zvol"]) == {}
+    assert parts_of("host-fs", "xfs", {"hypervisor": "native"}, ["zvol"]) == {"host": ("file-system", "xfs")}
     # A volume is the disk itself: no image lies in it.
-    assert "image-format" not in parts_of("host-storage", "zvol", {"image_format": "raw"})
-    assert parts_of("host-fs", "xfs", {"image_format": "qcow2"})["image-format"] == ("image-format", "qcow2")
+    assert "image-format" not in parts_of("host-storage", "zvol", {"image_format": "raw"}, ["zvol"])
+    assert parts_of("host-fs", "xfs", {"image_format": "qcow2"}, ["zvol"])["image-format"] == ("image-format", "qcow2")
 
 
 def test_entries_of_the_published_facts_lack_what_they_lack():
-    told = lacking(Question("host-storage", "varmail", needs=("snapshot", "thin-provisioning", "shared-access")))
+    needs = ("snapshot", "thin-provisioning", "shared-access")
+    told = lacking(Question("host-storage", "varmail", needs=needs), ["zvol"])
     assert told("lvm") == ("thin-provisioning",)
     assert told("lvm-thin") == ("shared-access",)
     assert told("rbd") == ()

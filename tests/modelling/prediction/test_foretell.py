@@ -3,6 +3,7 @@
 import csv
 from io import StringIO
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,6 +13,8 @@ from modelling.prediction.contrasts import ACTUAL, COLUMNS, ContrastsError, Unkn
 
 EXT4 = {"host_storage_a": "ext4", "host_storage_b": "ext4"}
 KVM = {"workload": "Mail server", "hypervisor_a": "KVM", "hypervisor_b": "kvm"}
+
+NOTHING = SimpleNamespace(containers=set(), networked=())  # known
 
 
 def text(*asked: dict[str, str]) -> str:
@@ -45,7 +48,7 @@ def test_what_was_measured_need_not_be_told_but_is_a_number():
 
 
 def test_names_are_read_as_imports_read_them(published_evidence):
-    contrast = contrast_of(asked(**KVM, guest_fs_a="Ext4", host_storage_a="EXT4", host_storage_b="zvol"), set())
+    contrast = contrast_of(asked(**KVM, guest_fs_a="Ext4", host_storage_a="EXT4", host_storage_b="zvol"), NOTHING)
 
     assert contrast.where == {"workload": "varmail", "load": "synchronous", "storage": ""}
     assert contrast.a | {"hypervisor": "kvm", "guest_fs": "ext4", "backend": "file", "host_fs": "ext4"} == contrast.a
@@ -54,7 +57,7 @@ def test_names_are_read_as_imports_read_them(published_evidence):
 
 def test_an_unknown_name_is_told_with_its_column(published_evidence):
     with pytest.raises(UnknownNameError, match="guest_fs_b: 'reiser5' is no file system of the catalogue"):
-        contrast_of(asked(**KVM, guest_fs_b="reiser5"), set())
+        contrast_of(asked(**KVM, guest_fs_b="reiser5"), NOTHING)
 
 
 @pytest.mark.slow

@@ -14,11 +14,11 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from experiments.laboratory.targets.proxmox import BACKENDS, FOLDERS, asked
+from experiments.laboratory.targets.proxmox import BACKENDS, FOLDERS, VOLUMES, asked
 from experiments.laboratory.transport.counters import Counts
 from experiments.laboratory.transport.remote import Refused
 from experiments.laboratory.transport.ssh import Connection, NotAllowed
-from kdb.host_storage import FILE, VOLUMES
+from kdb.host_storage import FILE
 
 from ..contract import ListedDisk, ListedMachine, ListedPool, Listing
 from ..guests import ALLOCATED, file_systems_in, is_of_campaign

@@ -99,7 +99,7 @@ def test_a_host_storage_is_proposed_with_a_table_and_known_once_that_is_publishe
     assert not read_table(other, read_conditions(CONDITIONS)).faults
 
 
-@pytest.mark.parametrize("slug", ["dir-quokka", "zfs", "lvm-thin", "Quokka", "a-slug-of-twenty-one-ch"])
+@pytest.mark.parametrize("slug", ["dir-quokka", "zfs", "lvm-thin", "Quokka", "quokka_sds"])
 def test_a_host_storage_may_not_be_proposed_under_the_name_of_another(slug):
     (table,) = tables_in(TABLE.encode())
     conditions = read_conditions(CONDITIONS + PROPOSED.replace('"quokka"', f'"{slug}"'))

@@ -32,6 +32,8 @@ NAMES = Names(
         ("Cache", ["none", "writeback"], "cache_mode"),
         ("Caching", ["none", "writeback"], "cache_mode"),
         ("whatever", ["write-back", "none"], "cache_mode"),
+        ("I/O mode", ["Sync", "Async"], "io_mode"),
+        ("Way", ["Sync", "Async", "io_uring"], "io_mode"),
         ("Setup", ["ext4", "zfs", "other"], "host_fs"),
         ("Tool", ["fio"], "benchmark"),
         ("VMs", ["1", "2", "4"], "vm_count"),

@@ -10,7 +10,6 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from kdb.disk_path import SETTINGS
-from kdb.host_storage import host_storages
 from modelling.answer_store.selectors import answer_in, current_snapshot
 from modelling.answers.measured import dot_charts
 from modelling.ask.guides.selectors import guides_for, most_measured_workload, workload_rows
@@ -20,7 +19,7 @@ from modelling.evidence.axes import AXES
 from modelling.evidence.question import Question
 from modelling.guidance import loading
 from modelling.guidance.guide_texts import FOLDER, guides
-from tests.factories import make_case_study, make_measurement, make_variant, publish
+from tests.factories import STORAGES, make_case_study, make_measurement, make_variant, publish
 
 LONGEST = 120  # words
 GUIDES = pytest.mark.parametrize("slug", sorted(guides()))
@@ -90,7 +89,7 @@ def test_the_command_of_a_guide_names_settings_and_storages_that_exist(slug):
             known = {one.name for one in SETTINGS[column].values}
             assert value in known or (SETTINGS[column].is_bytes and value.isdigit())
         storages = [words[place + 1].partition("=")[2] for place, word in enumerate(words) if word == "--disk"]
-        assert set(storages) <= set(host_storages({"ext4": "ext4", "xfs": "XFS"}))
+        assert set(storages) <= {"dir-ext4", "dir-xfs", *(row["slug"] for row in STORAGES)}
 
 
 def test_every_setting_that_makers_advise_on_has_a_guide():
