@@ -56,7 +56,8 @@ def questions(*, only_compared: bool = False) -> list[Question]:
     """
     workloads = names.names()["workload"]
     standing = [] if only_compared else [*examples(), *(Question(axis, slug) for slug in workloads for axis in AXES)]
-    for hypervisor in (None, *names.names()["hypervisor"]):
+    measured = [slug for slug in names.names()["hypervisor"] if slug in names.measured()["hypervisor"]]
+    for hypervisor in (None, *measured):  # others of a family have the same answers
         compared = choices.compared_under(workloads, {"hypervisor": hypervisor} if hypervisor else {}) or {}
         standing += [
             Question(axis, slug, hypervisor=hypervisor) for slug in compared for axis in AXES if compared[slug][axis]

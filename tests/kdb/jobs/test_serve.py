@@ -150,7 +150,7 @@ def test_an_empty_place_becomes_a_running_server_that_stops_without_a_trace(star
     wait_until(lambda: server.status() == 503)  # while the database is made
     server.wait_until_ready()
     assert server.answers()
-    assert server.ask("SELECT count(*) FROM experiments_casestudy") == [(65,)]
+    assert server.ask("SELECT count(*) FROM experiments_casestudy") == [(69,)]
     family = server.family()
 
     assert server.stop(signal.SIGINT) == 0
@@ -189,7 +189,7 @@ def test_a_first_start_ends_its_jobs_quietly_keeps_its_files_to_itself_and_gives
 
     again = start()
     again.wait_until_ready()
-    assert again.ask("SELECT count(*) FROM experiments_casestudy") == [(65,)]
+    assert again.ask("SELECT count(*) FROM experiments_casestudy") == [(69,)]
     assert again.said[:2] == [
         f"{server.data_dir} could be read by others; now only by you.\n",
         "Starting the web server and the workers.\n",

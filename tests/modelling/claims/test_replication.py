@@ -16,7 +16,7 @@ FASTER, SLOWER = (10.0, 10.2, 9.9), (5.0, 5.1, 4.9)
 def measured(host, speeds, **fields) -> Campaign:
     """Return a campaign for p3 whose runs have these speeds, by (workload, file system)."""
     (campaign,), outline = plans.prepare(host, plans.published("p3"), workloads=["varmail", "fileserver"], **fields)
-    plans.create([campaign], outline, user=None)
+    plans.create([campaign], outline, "p3", user=None)
     for run in campaign.runs.all():
         figure = {"machine": 0, "operation": "read", "ops_per_s": 1.0, "latency_ms": 1.0, "duration_s": 60.0}
         speed = speeds[run.workload, run.host_fs][run.repetition - 1]
@@ -63,7 +63,7 @@ def test_claims_are_asked_of_the_numbers_here(campaign):
 def test_a_number_that_a_paper_prints_stands_beside_the_ratio_here():
     """p1, Table III, one machine: mail with XFS and with Btrfs under Proxmox VE, here under KVM."""
     (campaign,), outline = plans.prepare(make_host("lab"), plans.published("p1"), short=True)
-    plans.create([campaign], outline, user=None)
+    plans.create([campaign], outline, "p3", user=None)
     for run in campaign.runs.all():
         speed = {"ext4": 3.0, "xfs": 2.0, "btrfs": 1.0}[run.guest_fs]
         run.state, run.figures = "done", [{"machine": 1, "operation": "mixed", "throughput_mib_s": speed}]
@@ -128,7 +128,7 @@ def test_operations_that_differ_in_the_source_decide_nothing_and_sums_of_machine
         make_measurement(value, operation=operation, **of_one, vm_count=2)
     publish(study)
     (campaign,), outline = plans.prepare(make_host("lab"), study, short=True)
-    plans.create([campaign], outline, user=None)
+    plans.create([campaign], outline, "p3", user=None)
     for run in campaign.runs.all():
         figures = [
             {"machine": number, "operation": "mixed", "throughput_mib_s": 8.0 if run.guest_fs == "ext4" else 4.0}
