@@ -396,6 +396,6 @@ def test_every_command_that_the_documentation_shows_is_one():
     from kdb_client.command import _parser
 
     commands = re.findall(r"^kdb (.*)$", Path(ROOT / "docs" / "client.md").read_text(), re.M)
-    assert len(commands) == 12
+    assert len(commands) == 13
     for words in commands:
         _parser().parse_args(words.split())

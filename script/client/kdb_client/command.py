@@ -1,4 +1,4 @@
-"""kdb rank, measure, share, upload, watch, replicate, study, runner. Server and token: see kdb_client.configuration."""
+"""kdb rank, measure, share, upload, watch, replicate, study, record, runner. See kdb_client.configuration."""
 
 import argparse
 import json
@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from . import runner
+from . import record, runner
 from .client import Client
 from .errors import KdbError
 from .measure import add_arguments, measure, send, share
@@ -234,7 +234,8 @@ def _parser() -> argparse.ArgumentParser:
     repeated.add_argument("--every", type=float, default=10, metavar="SECONDS")
 
     parser = argparse.ArgumentParser(prog="kdb", description=__doc__)
-    commands = parser.add_subparsers(required=True, metavar="rank|measure|share|upload|watch|replicate|study|runner")
+    names = "rank|measure|share|upload|watch|replicate|study|record|runner"
+    commands = parser.add_subparsers(required=True, metavar=names)
     command = commands.add_parser("rank", parents=[every, question], help="which entry is best for a workload")
     command.add_argument("workload")
     command.set_defaults(run=rank)
@@ -265,6 +266,9 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("kit", nargs="?", help="its short name; left out: all are listed")
     _add_host(command, "30 s, two repetitions, the first load")
     command.set_defaults(run=study)
+    command = commands.add_parser("record", parents=[every], help="what this host of Proxmox VE answers, without names")
+    record.add_arguments(command)
+    command.set_defaults(run=record.run)
     command = commands.add_parser("runner", parents=[every], help="do on this host what a server asks, as you allow")
     runner.add_arguments(command)
     command.set_defaults(run=runner.run)
