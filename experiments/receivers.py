@@ -4,10 +4,11 @@ from typing import Any
 
 from django.dispatch import receiver
 
+from kdb.models import ApiToken
 from kdb.notifications.models import Delivery
-from kdb.signals import delivery_due, ticked, worker_process_began
+from kdb.signals import delivery_due, ticked, token_changed, worker_process_began
 
-from .campaigns import control, nightly
+from .campaigns import control, hosts, nightly
 from .campaigns import notifications as campaign_notifications
 from .case_studies import news
 from .fleet import retention, watching
@@ -36,3 +37,9 @@ def withhold_outdated_notification(sender: Any, delivery: Delivery, **kwargs: An
 @receiver(worker_process_began)
 def remove_folders_of_killed_processes(sender: Any, **kwargs: Any) -> None:
     ssh.remove_left_folders()
+
+
+@receiver(token_changed)
+def record_token(sender: Any, token: ApiToken, action: str, actor: Any, **kwargs: Any) -> None:
+    """Write to the audit trail that a token was made or revoked."""
+    hosts.note(None, actor, action, f"{token}, of {token.user}: {', '.join(token.scopes)}")

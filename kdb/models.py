@@ -40,6 +40,12 @@ class ApiToken(models.Model):
     created_at = models.DateTimeField(auto_now_add=True)
     expires_at = models.DateTimeField(null=True, blank=True, help_text="Empty: never.")
     last_used_at = models.DateTimeField(null=True, blank=True, help_text="To the minute; empty: never.")
+    last_network = models.CharField(
+        max_length=50, blank=True, db_default="", help_text='Where it was last used from: "192.0.2.0/24".'
+    )
+    known_networks = models.TextField(
+        blank=True, db_default="", editable=False, help_text="Digests of the last ten, the latest last."
+    )
     revoked_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:

@@ -15,5 +15,12 @@ worker_process_began = Signal()
 # any more, in words for its owner, or with "".
 delivery_due = Signal()
 
+# Sent in the transaction in which a token is made or revoked. Arguments: token (ApiToken), action (in words), actor
+# (user; None: the command line, or a new password).
+token_changed = Signal()
+
+# Sent in a transaction when a token is used from a network that is new to it. Argument: token (ApiToken).
+token_used_elsewhere = Signal()
+
 # Sent at the end of `manage.py prepare`, when the database is ready and no request has come yet.
 database_prepared = Signal()

@@ -6,6 +6,7 @@ from typing import Any
 
 from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
+from django.db import transaction
 
 from experiments.models import Campaign, Host
 from experiments.permissions import User as AnyUser
@@ -54,12 +55,23 @@ def _of_row(function: Callable[[Any], None]) -> Run:
     return lambda row, fields, user: function(row)
 
 
+def _noted(function: Callable[[Campaign], None], words: str) -> Run:
+    """Return an action on a campaign that the audit trail of its host has by these words."""
+
+    def run(campaign: Campaign, fields: Mapping[str, Any], user: User) -> None:
+        with transaction.atomic():
+            function(campaign)
+            hosts.note(campaign.host, user, words, campaign.slug)
+
+    return run
+
+
 def _by_user(function: Callable[..., None]) -> Run:
     return lambda row, fields, user: function(row, user=user)
 
 
 def _accept_key(host: Host, fields: Mapping[str, Any], user: User) -> None:
-    hosts.accept_key(host, fields.get("fingerprint", ""), any_key=may_use_any_key(user))
+    hosts.accept_key(host, fields.get("fingerprint", ""), user=user, any_key=may_use_any_key(user))
 
 
 def _check(host: Host, fields: Mapping[str, Any], user: User) -> None:
@@ -122,9 +134,13 @@ HOST_ACTIONS = {
     ),
 }
 CAMPAIGN_ACTIONS = {
-    "start": Action("Start the campaign, or let it go on.", _of_row(control.start), may_steer),
-    "pause": Action("Begin no further run; the one under way goes on.", _of_row(control.pause), _everybody),
-    "cancel": Action("Give up what waits, and end the run under way.", _of_row(control.cancel), _everybody),
+    "start": Action("Start the campaign, or let it go on.", _noted(control.start, "campaign started"), may_steer),
+    "pause": Action(
+        "Begin no further run; the one under way goes on.", _noted(control.pause, "campaign paused"), _everybody
+    ),
+    "cancel": Action(
+        "Give up what waits, and end the run under way.", _noted(control.cancel, "campaign cancelled"), _everybody
+    ),
     "top-up": Action("Add repetitions of every cell.", _top_up, may_steer, TopUpSerializer),
     "nightly": Action(
         "Measure one more repetition of every cell each night, from tomorrow on at this time; without `minutes`, no\n"

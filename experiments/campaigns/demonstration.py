@@ -148,7 +148,7 @@ def _host(folder: Path, port: int, pool: Path) -> Host:
         kept = list(host.pools.exclude(path=str(pool)))  # of earlier demonstrations, whose campaigns name them
         for name, value in values.items():
             setattr(host, name, value)
-        hosts.edit(host, [*values], [*pools, *kept], any_key=True)
+        hosts.edit(host, [*values], [*pools, *kept], user=None, any_key=True)
     _finish(host)
     offered = " ".join((folder / "host_key.pub").read_text().split()[:2])
     if host.offered_key != offered:

@@ -50,6 +50,7 @@ def register(host: Host, pools: Iterable[StoragePool], *, user: User | None, any
         for pool in pools:
             pool.host = host
             pool.save()
+        note(host, user, "registered", f"{host.address or 'no address of its own'}; {', '.join(host.drivers)}")
         if host.address:
             _ask(host, CONTACT_JOB)
     logger.info("registered host=%s", host.slug)
@@ -87,7 +88,9 @@ def _take_key(host: Host, any_key: bool) -> None:
         )
 
 
-def edit(host: Host, fields: Collection[str], pools: Iterable[StoragePool], *, any_key: bool = False) -> None:
+def edit(
+    host: Host, fields: Collection[str], pools: Iterable[StoragePool], *, user: User | None, any_key: bool = False
+) -> None:
     """Save changed fields and the pools as they are now. A new address is a new machine: its key is asked for again.
 
     Raises HostError where a pool is given up that a campaign uses, and as `register`.
@@ -98,6 +101,8 @@ def edit(host: Host, fields: Collection[str], pools: Iterable[StoragePool], *, a
         if (before.address, before.port, before.key_name) != (host.address, host.port, host.key_name):
             _take_key(host, any_key)
         Model.save(host, update_fields=list(fields))
+        changed = sorted(name for name in fields if getattr(before, name) != getattr(host, name))
+        note(host, user, "changed", ", ".join(changed) or "its pools")
         gone = before.pools.exclude(path__in=[pool.path for pool in kept])
         if used := gone.filter(pk__in=before.campaigns.values("pool")).first():
             raise HostError(f"{used} belongs to a campaign.")
@@ -149,7 +154,7 @@ def wait_for_job(host: Host) -> str:
             time.sleep(0.2)
 
 
-def accept_key(host: Host, seen: str, *, any_key: bool = False) -> None:
+def accept_key(host: Host, seen: str, *, user: User | None = None, any_key: bool = False) -> None:
     """Trust the key that the host offers, from now on and only that.
 
     Raises HostError where it is another one, and where it is that of another operator's host: a machine may have
@@ -169,6 +174,7 @@ def accept_key(host: Host, seen: str, *, any_key: bool = False) -> None:
             raise HostError(registered_already(host, twin, "host key"))
         host.host_key, host.offered_key, host.blocked_reason = host.offered_key, "", ""
         host.save()
+        note(host, user, "key accepted", seen)
         _ask(host, CHECK_JOB, with_limits=False)
     logger.info("accepted key host=%s fingerprint=%s", host.slug, seen)
 
@@ -191,15 +197,15 @@ def make_runner_token(host: Host, *, user: User) -> str:
         host = locked(host.pk)
         name = f"runner of {host.slug}"
         for earlier in ApiToken.objects.filter(Q(pk=host.runner_token_id) | Q(user=user, name=name)):
-            tokens.revoke(earlier)
-        token, key = tokens.make(user, name, [ApiToken.Scope.RUNNER])
+            tokens.revoke(earlier, actor=user)
+        token, key = tokens.make(user, name, [ApiToken.Scope.RUNNER], actor=user)
         Host.objects.filter(pk=host.pk).update(runner_token=token)
         note(host, user, "runner", f"{user} made a token for its runner")
     return key
 
 
-def note(host: Host, user: AnyUser, action: str, detail: str) -> None:
-    """Write an entry of the host's audit trail, in the transaction of the deed."""
+def note(host: Host | None, user: AnyUser, action: str, detail: str = "") -> None:
+    """Write an entry of the audit trail, in the transaction of the deed. host : None: all hosts, or a token"""
     actor: Any = user  # signed in, or None
     HostAuditEntry.objects.create(host=host, actor=actor, action=action, detail=detail)
 

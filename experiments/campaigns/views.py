@@ -79,7 +79,9 @@ def host_edit(request: HttpRequest, slug: str) -> HttpResponse:
         try:
             names = [name for name in form.fields if name != "pools"]
             any_key = permissions.may_use_any_key(request.user)
-            hosts.edit(form.save(commit=False), names, form.cleaned_data["pools"], any_key=any_key)
+            hosts.edit(
+                form.save(commit=False), names, form.cleaned_data["pools"], user=user_of(request), any_key=any_key
+            )
             return redirect("host-detail", slug)
         except HostError as error:
             form.add_error("pools", str(error))

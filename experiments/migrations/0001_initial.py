@@ -782,7 +782,7 @@ class Migration(migrations.Migration):
             name='HostAuditEntry',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('host', models.ForeignKey(blank=True, help_text='Empty: deleted.', null=True, on_delete=django.db.models.deletion.CASCADE, related_name='audit_entries', to='experiments.host')),
+                ('host', models.ForeignKey(blank=True, help_text='Empty: none.', null=True, on_delete=django.db.models.deletion.CASCADE, related_name='audit_entries', to='experiments.host')),
                 ('deleted_host', models.CharField(blank=True, db_default='', help_text='Short name of a host that was deleted; empty: it was not.', max_length=60)),
                 ('actor', models.ForeignKey(blank=True, help_text="Empty: somebody at the server's own command line.", null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
                 ('action', models.CharField(help_text='In words: "observation on".', max_length=40)),

@@ -138,10 +138,10 @@ class ObservedDisk(models.Model):
 
 
 class HostAuditEntry(models.Model):
-    """One action on a host or on what is observed there, with who did it. Written in its transaction, never changed."""
+    """One action on a host, on what is observed there, on all hosts or a token, and who did it. It is never changed."""
 
     host = models.ForeignKey(
-        Host, null=True, blank=True, on_delete=models.CASCADE, related_name="audit_entries", help_text="Empty: deleted."
+        Host, null=True, blank=True, on_delete=models.CASCADE, related_name="audit_entries", help_text="Empty: none."
     )
     deleted_host = models.CharField(
         max_length=60, blank=True, db_default="", help_text="Short name of a host that was deleted; empty: it was not."
@@ -163,7 +163,7 @@ class HostAuditEntry(models.Model):
         verbose_name_plural = "host audit entries"
 
     def __str__(self) -> str:
-        return f"{self.host_id or self.deleted_host} {self.action}"
+        return f"{self.host_id or self.deleted_host} {self.action}".strip()
 
 
 class BlockSums(models.Model):

@@ -6,8 +6,10 @@ from collections.abc import Collection
 from datetime import datetime, timedelta
 from typing import Any
 
+from django.db import transaction
 from django.db.models import Q
 from django.http import HttpRequest
+from django.utils.crypto import salted_hmac
 from django.utils.timezone import now
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from rest_framework.authentication import BaseAuthentication
@@ -16,10 +18,15 @@ from rest_framework.request import Request
 
 from kdb.accounts import token_scopes
 from kdb.models import ApiToken
+from kdb.signals import token_changed, token_used_elsewhere
+from kdb.web.addresses import address_of, network_of
+from kdb.web.rates import is_within
 
 _SIGN = "kdb_"
 _SCHEME = "Bearer"
 _USED_WITHIN = timedelta(minutes=1)  # last_used_at is no finer, so that few requests that read also write
+_MOST_NETWORKS = 10  # that are remembered of a token
+_MOST_NOTICES, _DAY = 5, 86_400  # of one token a day, as a thief may have many networks
 
 
 def scope_fault(scopes: Collection[str], laboratory: str) -> str:
@@ -31,26 +38,40 @@ def scope_fault(scopes: Collection[str], laboratory: str) -> str:
 
 
 def make(
-    user: Any, name: str, scopes: Collection[str], *, expires_at: datetime | None = None, laboratory: str = ""
+    user: Any,
+    name: str,
+    scopes: Collection[str],
+    *,
+    expires_at: datetime | None = None,
+    laboratory: str = "",
+    actor: Any = None,
 ) -> tuple[ApiToken, str]:
-    """Return a new token and its key, which is not stored. Raises ValueError where there can be no such token."""
+    """Return a new token and its key, which is not stored. Raises ValueError where there can be no such token.
+
+    actor : who makes it; None: somebody at the server's command line
+    """
     if fault := scope_fault(scopes, laboratory):
         raise ValueError(fault)
     key = _SIGN + secrets.token_urlsafe(32)
-    token = ApiToken.objects.create(
-        user=user,
-        name=name,
-        prefix=key[: len(_SIGN) + 6],
-        digest=_digest(key),
-        scopes=sorted(set(scopes)),
-        laboratory=laboratory,
-        expires_at=expires_at,
-    )
+    with transaction.atomic():
+        token = ApiToken.objects.create(
+            user=user,
+            name=name,
+            prefix=key[: len(_SIGN) + 6],
+            digest=_digest(key),
+            scopes=sorted(set(scopes)),
+            laboratory=laboratory,
+            expires_at=expires_at,
+        )
+        token_changed.send(sender=ApiToken, token=token, action="token made", actor=actor)
     return token, key
 
 
-def revoke(token: ApiToken) -> None:
-    ApiToken.objects.filter(pk=token.pk, revoked_at__isnull=True).update(revoked_at=now())
+def revoke(token: ApiToken, *, actor: Any = None) -> None:
+    """Revoke a token, unless it is already. actor : None: a new password, or somebody at the server's command line"""
+    with transaction.atomic():
+        if ApiToken.objects.filter(pk=token.pk, revoked_at__isnull=True).update(revoked_at=now()):
+            token_changed.send(sender=ApiToken, token=token, action="token revoked", actor=actor)
 
 
 class TokensEndWithPassword:
@@ -66,7 +87,8 @@ class TokensEndWithPassword:
         return "A new password revokes the account's API tokens."
 
     def password_changed(self, password: str, user: Any = None) -> None:
-        ApiToken.objects.filter(user=user, revoked_at__isnull=True).update(revoked_at=now())
+        for token in ApiToken.objects.filter(user=user, revoked_at__isnull=True):
+            revoke(token)
 
 
 def _find(key: str) -> ApiToken | None:
@@ -93,6 +115,27 @@ def token_of(request: HttpRequest) -> ApiToken | None:
     return request.kdb_token  # type: ignore[attr-defined]
 
 
+def note_use(token: ApiToken, address: str) -> None:
+    """Store when and from which network a token was used; a network that is new is told to the token's owner.
+
+    The first network of all is not. Of earlier ones only digests are kept, so that nobody can read where it was used.
+    """
+    network = network_of(address)
+    digest = salted_hmac("kdb.accounts.tokens.network", f"{token.pk} {network}").hexdigest()[:16]
+    is_recent = token.last_used_at is not None and now() - token.last_used_at <= _USED_WITHIN
+    if is_recent and digest in token.known_networks.split():
+        return
+    with transaction.atomic():
+        # Locked, so that of two requests from a new network one tells of it.
+        row = ApiToken.objects.select_for_update().get(pk=token.pk)
+        known = row.known_networks.split()
+        row.known_networks = " ".join([*(kept for kept in known if kept != digest), digest][-_MOST_NETWORKS:])
+        row.last_used_at, row.last_network = now(), network
+        row.save(update_fields=["known_networks", "last_used_at", "last_network"])
+        if known and digest not in known and is_within(_MOST_NOTICES, _DAY, "token elsewhere", str(token.pk)):
+            token_used_elsewhere.send(sender=ApiToken, token=row)
+
+
 def _digest(key: str) -> str:
     return hashlib.sha256(key.encode()).hexdigest()
 
@@ -106,10 +149,8 @@ class TokenAuthentication(BaseAuthentication):
         token = token_of(request._request)
         if token is None:
             raise AuthenticationFailed("This token is not known, has expired, or was revoked.")
+        note_use(token, address_of(request._request))  # first: a thief may try what the token may not do
         self._check_scopes(token, request)
-        moment = now()
-        if token.last_used_at is None or moment - token.last_used_at > _USED_WITHIN:
-            ApiToken.objects.filter(pk=token.pk).update(last_used_at=moment)
         return token.user, token
 
     @staticmethod

@@ -8,6 +8,7 @@ from django.contrib.auth.decorators import login_required
 from django.contrib.auth.forms import PasswordResetForm
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.timezone import now
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST
@@ -62,7 +63,10 @@ def account(request: HttpRequest) -> HttpResponse:
         if form.is_valid():
             data = form.cleaned_data
             _, key = tokens.make(
-                user, data["name"], data["scopes"], expires_at=form.expires_at, laboratory=data["laboratory"]
+                *(user, data["name"], data["scopes"]),
+                expires_at=form.expires_at,
+                laboratory=data["laboratory"],
+                actor=user,
             )
             form = TokenForm(user=user)
         else:
@@ -71,6 +75,7 @@ def account(request: HttpRequest) -> HttpResponse:
         "form": form,
         "key": key,
         "tokens": ApiToken.objects.filter(user=user),
+        "now": now(),
         "has_second_factor": second_factor.is_on(user),
         "is_joined": OidcIdentity.objects.filter(user=user).exists(),
         "roles": list(user.groups.order_by("name").values_list("name", flat=True)),
@@ -81,5 +86,6 @@ def account(request: HttpRequest) -> HttpResponse:
 @require_POST
 @login_required
 def revoke_token(request: HttpRequest, pk: int) -> HttpResponse:
-    tokens.revoke(get_object_or_404(ApiToken, pk=pk, user=user_of(request)))
+    user = user_of(request)
+    tokens.revoke(get_object_or_404(ApiToken, pk=pk, user=user), actor=user)
     return redirect("account")

@@ -10,10 +10,11 @@ from django.db.models import Q
 class Topic(models.TextChoices):
     CAMPAIGN = "campaign", "my campaign finished, or paused because something failed"
     REVIEW = "review", "a case study, or a source that changed, waits for my review"
-    MACHINES = "machines", "on my hosts a pool fills up, a disk became slow, a move failed, or a plan waits for me"
+    MACHINES = "machines", "on my hosts a pool fills up, a disk became slow, a move failed, or a plan or move waits"
     CHANGE = "change", "a machine of my laboratory became faster or slower"
     QUESTION = "question", "a publication changed the answer to a question I follow"
     OPPOSITE = "opposite", "a new case study contradicts one of mine"
+    TOKEN = "token", "a token of mine is used from a network it did not come from before"
 
 
 class Subscription(models.Model):

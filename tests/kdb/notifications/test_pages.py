@@ -55,7 +55,7 @@ def test_what_is_wrong_is_said_on_the_page(client, shown):
 
 
 def test_only_what_one_may_be_told_is_offered(client, ada):
-    for role, offered in (("", 3), ("reviewers", 4), ("operators", 5), ("administrators", 6)):
+    for role, offered in (("", 4), ("reviewers", 5), ("operators", 6), ("administrators", 7)):
         client.force_login(make_user(role))
         assert client.get(PAGE).content.decode().count('name="topics"') == offered
 
