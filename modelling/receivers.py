@@ -108,10 +108,10 @@ def wait_for_copies(sender: Any, host: Host, **kwargs: Any) -> str:
 @receiver(host_stopped)
 def stop_moves(sender: Any, host: Host, user: Any, asked_by: Any, **kwargs: Any) -> None:
     """Cancel the moves on a host, of one user or all, and turn off its policy if the user set it."""
-    from .fleet.moving import moves, policies
+    from .fleet.moving import approvals, moves, policies
 
     moves.call_all_off(host, user=user, asked_by=asked_by)
-    if asked_by is None or asked_by == policies.policy_author(host):
+    if asked_by is None or asked_by == approvals.policy_author(host):
         policies.turn_off(host, user=user)
 
 

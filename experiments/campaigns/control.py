@@ -91,6 +91,8 @@ def start(campaign: Campaign) -> None:
     with transaction.atomic():
         campaign = _locked(campaign, State.PLANNED, State.PAUSED)
         _check_not_filed(campaign)
+        if frozen := hosts.why_frozen():
+            raise CampaignError(f"No campaign starts: {frozen}.")
         if campaign.host.archived_at:
             raise CampaignError(f"{campaign.host} is archived: bring it back first.")
         if campaign.driver != Host.Driver.ATTACHED:
@@ -308,7 +310,7 @@ def next_run(host_id: int) -> CampaignRun | None:
                 _set_state(campaign, State.FINISHED)
                 notifications.notify_owner(campaign)
                 continue
-            if host.blocked_reason or in_window(host, now(), campaign) or reason_to_wait(host):
+            if host.blocked_reason or in_window(host, now(), campaign) or why_no_run(host):
                 return None
             run.state, run.step, run.reason = RunState.ACTIVE, "waits for a worker", ""
             run.started_at, run.finished_at = now(), None
@@ -316,6 +318,22 @@ def next_run(host_id: int) -> CampaignRun | None:
             run.save()
             return run
     return None
+
+
+def put_back(run: CampaignRun) -> bool:
+    """Let a run wait again that a worker took after all hosts were frozen. Return whether it does."""
+    if not (frozen := hosts.why_frozen()):
+        return False
+    with transaction.atomic():
+        mine = CampaignRun.objects.filter(pk=run.pk, state=RunState.ACTIVE, job=run.job_id)
+        if mine.update(state=RunState.WAITING, step=""):
+            RunLine.objects.create(run=run, text=f"waits again: {frozen}"[:1000])
+    return True
+
+
+def why_no_run(host: Host) -> str:
+    """Return why no run begins on a host now: the freeze of all hosts, or what a run has to wait for; "" else."""
+    return hosts.FROZEN if hosts.why_frozen() else reason_to_wait(host)
 
 
 def reason_to_wait(host: Host) -> str:

@@ -15,7 +15,7 @@ from django.db.models import Model, Q
 from experiments.laboratory.images import filebench_tree
 from experiments.laboratory.targets import drivers
 from experiments.laboratory.transport import proxmox_api, remote, ssh
-from experiments.models import CampaignRun, Host, HostAuditEntry, PrivateKey, StoragePool
+from experiments.models import CampaignRun, Freeze, Host, HostAuditEntry, PrivateKey, StoragePool
 from experiments.permissions import User as AnyUser
 from experiments.runner.connection import RunnerConnection, address_of
 from kdb import name_resolution
@@ -26,6 +26,7 @@ from kdb.models import ApiToken, Installation, Job
 logger = logging.getLogger(__name__)
 
 CONTACT_JOB, CHECK_JOB = "contact_host", "check_host"
+FROZEN, THAWED = "all hosts are frozen", "all hosts are thawed"  # also actions of the audit trail
 
 
 class HostError(Exception):
@@ -208,6 +209,34 @@ def note(host: Host | None, user: AnyUser, action: str, detail: str = "") -> Non
     """Write an entry of the audit trail, in the transaction of the deed. host : None: all hosts, or a token"""
     actor: Any = user  # signed in, or None
     HostAuditEntry.objects.create(host=host, actor=actor, action=action, detail=detail)
+
+
+def why_frozen() -> str:
+    """Return that all hosts are frozen, since when, by whom and why; "" where they are not."""
+    freeze = Freeze.objects.select_related("by").first()
+    return str(freeze) if freeze else ""
+
+
+def freeze_all(reason: str, *, user: User | None) -> None:
+    """Let no run and no move begin on any host. Raises HostError where they are frozen, or no reason is given."""
+    if not reason.strip():
+        raise HostError("Say why all hosts are frozen: those who wait read it.")
+    try:
+        with transaction.atomic():
+            Freeze.objects.create(pk=1, reason=reason.strip(), by=user)
+            note(None, user, FROZEN, reason.strip())
+    except IntegrityError as error:
+        raise HostError(f"They are frozen already: {why_frozen()}.") from error
+
+
+def thaw_all(*, user: User | None) -> None:
+    """Let runs and moves begin again, at the next tick. Raises HostError where the hosts are not frozen."""
+    with transaction.atomic():
+        freeze = Freeze.objects.select_for_update(of=("self",)).select_related("by").first()
+        if freeze is None:
+            raise HostError("The hosts are not frozen.")
+        freeze.delete()
+        note(None, user, THAWED, str(freeze))
 
 
 def twin_of(host: Host, *, key: str = "", machine_id: str = "") -> Host | None:

@@ -68,7 +68,7 @@ def _why_not(campaign: Campaign) -> str:
     other = Campaign.objects.filter(host=campaign.host_id, state=Campaign.State.RUNNING).first()
     if other is not None:
         return f"{campaign.host} is busy with the campaign {other.slug}."
-    if reason := campaign.host.blocked_reason or control.reason_to_wait(campaign.host):
+    if reason := campaign.host.blocked_reason or control.why_no_run(campaign.host):
         return f"{campaign.host} is busy: {reason}"
     return _too_long(campaign, campaign.nightly_minutes or 0)
 

@@ -215,7 +215,7 @@ def campaign_page(campaign: Campaign) -> CampaignPage:
         active=active,
         log=log,
         is_live=state == Campaign.State.RUNNING or active is not None,
-        waits_for=campaigns.reason_to_wait(campaign.host) if state == Campaign.State.RUNNING and not active else "",
+        waits_for=campaigns.why_no_run(campaign.host) if state == Campaign.State.RUNNING and not active else "",
         diagnosis=diagnose(campaign.state_reason, campaign.host) if campaign.state_reason else None,
         can={
             "start": in_use and state in ("planned", "paused") and not is_filed,

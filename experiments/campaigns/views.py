@@ -41,10 +41,24 @@ def operators_only(view: Callable[..., HttpResponse]) -> Callable[..., HttpRespo
 # Hosts
 
 
-@require_safe
+@require_http_methods(["GET", "HEAD", "POST"])
 @operators_only
 def host_list(request: HttpRequest) -> HttpResponse:
-    return render(request, "experiments/host_list.html", pages.host_rows(request.user))
+    """Show the user's hosts; administrators freeze all hosts here, and thaw them."""
+    problem = ""
+    if request.method == "POST":
+        if not permissions.may_use_any_key(request.user):
+            raise PermissionDenied
+        try:
+            if request.POST.get("do") == "thaw":
+                hosts.thaw_all(user=user_of(request))
+            else:
+                hosts.freeze_all(request.POST.get("reason", "")[:300], user=user_of(request))
+            return redirect("host-list")
+        except HostError as error:
+            problem = str(error)
+    shown = {**pages.host_rows(request.user), "problem": problem}
+    return render(request, "experiments/host_list.html", shown, status=409 if problem else 200)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

@@ -8,7 +8,7 @@ from django.urls import reverse
 from django.utils.functional import SimpleLazyObject
 
 from experiments import permissions
-from experiments.models import Campaign, CaseStudy
+from experiments.models import Campaign, CaseStudy, Freeze
 
 _OPEN = [Campaign.State.RUNNING, Campaign.State.PAUSED]
 
@@ -20,7 +20,7 @@ def for_user(request: HttpRequest) -> dict[str, Any]:
 
 
 def _mine(user: Any) -> dict[str, Any]:
-    """Return may_contribute, may_operate, and waiting: (kind, count, address) of what waits. Two queries."""
+    """Return may_contribute, may_operate, freeze, and waiting: (kind, count, address) of what waits. Two queries."""
     if not user.is_authenticated:  # a shortcut: without permissions the rest gives the same, 20 times as slow
         return {"may_contribute": False, "may_operate": False, "waiting": []}
     may_operate = permissions.may_operate(user)
@@ -35,5 +35,6 @@ def _mine(user: Any) -> dict[str, Any]:
     return {
         "may_contribute": permissions.may_create(user) or permissions.may_review(user),
         "may_operate": may_operate,
+        "freeze": Freeze.objects.select_related("by").first,  # asked where a template names it
         "waiting": [(name, count, reverse(address)) for name, count, address in counted if count],
     }

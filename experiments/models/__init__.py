@@ -16,7 +16,7 @@ from .catalogue import (
 )
 from .contributor import Contributor
 from .imported import AuditEntry, ImportBatch, PastedTable, RawChunk, RawFile
-from .laboratory import AskedCommand, Host, PrivateKey, StoragePool
+from .laboratory import AskedCommand, Freeze, Host, PrivateKey, StoragePool
 from .measurement import DerivedValue, Measurement
 from .observed import DiskStatistics, HostAuditEntry, ObservedDisk, ObservedMachine, ObservedPool, Signature
 from .released import LoadedCaseStudy, Origin
@@ -38,6 +38,7 @@ __all__ = [
     "DiskStatistics",
     "Ending",
     "FileSystem",
+    "Freeze",
     "Host",
     "HostAuditEntry",
     "HostStorage",

@@ -166,6 +166,19 @@ class Host(models.Model):
         return next((driver for driver in self.MANAGERS if driver in self.drivers), "")
 
 
+class Freeze(models.Model):
+    """While its one row, with the key 1, is there, no run and no move begins on any host."""
+
+    reason = models.CharField(max_length=300)
+    # Empty: somebody at the server's own command line.
+    by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.PROTECT, related_name="+")
+    since = models.DateTimeField(auto_now_add=True)
+
+    def __str__(self) -> str:
+        by = self.by or "somebody at the server"
+        return f"all hosts are frozen since {self.since:%Y-%m-%d %H:%M} UTC by {by}: {self.reason.rstrip('.')}"
+
+
 class AskedCommand(models.Model):
     """One command for a host's runner, deleted once its answer was read or nobody waits for it any more.
 

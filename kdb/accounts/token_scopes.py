@@ -80,6 +80,7 @@ SCOPES: dict[str, tuple[AnyOf, AnyOf]] = {
     "placement-mix": (None, CAMPAIGN),
     "placement-move-list": (READ, CAMPAIGN),
     "placement-move-detail": (READ, None),
+    "placement-move-approve": (None, CAMPAIGN),
     "placement-move-back": (None, CAMPAIGN),
     "placement-move-call-off": (None, CAMPAIGN),
     "placement-move-empty": (None, CAMPAIGN),

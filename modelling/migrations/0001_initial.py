@@ -474,7 +474,7 @@ class Migration(migrations.Migration):
                 ('plan', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='decisions', to='modelling.placementplan')),
                 ('move', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='decisions', to='modelling.placementmove')),
                 ('actor', models.ForeignKey(blank=True, help_text="Empty: KDB by the host's policy, or somebody at the server's own command line.", null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
-                ('action', models.CharField(choices=[('planned', 'planned'), ('confirmed', 'move confirmed'), ('called off', 'move called off'), ('switched', 'machine runs from its new image'), ('failed', 'move failed'), ('back', 'move back asked for'), ('removed', 'removal of the old image asked for'), ('policy', 'policy set'), ('mix', 'mix stated')], max_length=10)),
+                ('action', models.CharField(choices=[('planned', 'planned'), ('confirmed', 'move confirmed'), ('approved', 'move approved by a second person'), ('lapsed', 'approval lapsed'), ('called off', 'move called off'), ('switched', 'machine runs from its new image'), ('failed', 'move failed'), ('back', 'move back asked for'), ('removed', 'removal of the old image asked for'), ('policy', 'policy set'), ('mix', 'mix stated')], max_length=10)),
                 ('detail', models.TextField(blank=True)),
                 ('revision', models.PositiveIntegerField(help_text='Knowledge revision it rested on.')),
                 ('model', models.CharField(blank=True, help_text='Versions of the models it rested on.', max_length=80)),

@@ -54,6 +54,9 @@ class PlacementPolicy(models.Model):
         null=True, blank=True, default=100, help_text="MiB/s that a copy may take; empty: no limit."
     )
     keeps_days = models.PositiveSmallIntegerField(default=7, help_text="That an old image is kept at least.")
+    second_person = models.BooleanField(
+        default=False, db_default=False, help_text="A move begins only once another of the host's group approved it."
+    )
     laboratory = models.ForeignKey(
         Laboratory,
         null=True,
@@ -175,6 +178,11 @@ class PlacementMove(models.Model):
         help_text="Empty: the host's policy, or somebody at the server's own command line.",
     )
     asked_at = models.DateTimeField(auto_now_add=True)
+    # The second person, where the host's group wants one.
+    approved_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+")
+    approved_as = models.JSONField(
+        null=True, blank=True, help_text="What was approved; another fact ends the approval."
+    )
     started_at = models.DateTimeField(null=True, blank=True)
     switched_at = models.DateTimeField(null=True, blank=True)
     keep_until = models.DateTimeField(null=True, blank=True, help_text="The old image is not removed before.")
@@ -227,6 +235,8 @@ class PlacementDecision(models.Model):
     class Action(models.TextChoices):
         PLANNED = "planned", "planned"
         CONFIRMED = "confirmed", "move confirmed"
+        APPROVED = "approved", "move approved by a second person"
+        LAPSED = "lapsed", "approval lapsed"
         CALLED_OFF = "called off", "move called off"
         SWITCHED = "switched", "machine runs from its new image"
         FAILED = "failed", "move failed"

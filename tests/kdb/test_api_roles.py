@@ -108,6 +108,7 @@ TABLE = {  # the scope that a token needs, or one of several; the statuses, in t
     "observed_pools_list": "read 401 403 403 403 403 200 200 200 200",
     "observed_pools_retrieve": "read 401 403 403 403 403 200 200 404 200",
     "placement_mix_update": "campaign 401 403 403 403 403 200 200 404 200",
+    "placement_moves_approve": "campaign 401 403 403 403 403 409 409 404 409",
     "placement_moves_back": "campaign 401 403 403 403 403 200 200 404 200",
     "placement_moves_call_off": "campaign 401 403 403 403 403 409 409 404 409",
     "placement_moves_create": "campaign 401 403 403 403 403 400 400 400 400",

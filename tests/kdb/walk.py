@@ -18,7 +18,7 @@ from experiments.models import AskedCommand, CampaignRun, Host, ImportBatch, Run
 from kdb.jobs import jobs
 from kdb.models import Job
 from modelling.guidance import loading
-from modelling.models import Laboratory, PlacementMove, PlacementPlan, Sitting, SittingRun
+from modelling.models import Laboratory, PlacementMove, PlacementPlan, PlacementPolicy, Sitting, SittingRun
 from tests.factories import (
     HOST_KEY,
     make_host,
@@ -306,6 +306,10 @@ def _place(ask: Walk) -> None:
     advice.save()
     ask("placement_plans_confirm", {"machines": ["kvm-1/mail-1"]}, id=plan["id"])
     move = PlacementMove.objects.get()
+    PlacementPolicy.objects.update(second_person=True)
+    PlacementMove.objects.update(state="waiting", job=None, asked_by=make_user("administrators"))  # another one's
+    ask("placement_moves_approve", id=move.pk)
+    PlacementPolicy.objects.update(second_person=False)
     ask("placement_moves_call_off", id=move.pk)
     moved = {"state": "kept", "switched_at": now(), "runs_from": "new", "is_called_off": False, "job": None}
     PlacementMove.objects.update(**moved)

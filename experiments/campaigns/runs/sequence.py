@@ -30,6 +30,8 @@ def execute(job: jobs.JobRun, run_id: int) -> None:
     run = CampaignRun.objects.select_related("campaign", "host", "campaign__pool").get(pk=run_id)
     if run.job_id != job.job_id or run.state != State.ACTIVE:
         return
+    if control.put_back(run):
+        return
     mine = CampaignRun.objects.filter(pk=run_id, job=job.job_id, state=State.ACTIVE)
     mine.update(attempt=F("attempt") + 1)
     run.refresh_from_db(fields=["attempt"])

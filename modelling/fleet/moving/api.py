@@ -92,6 +92,7 @@ class PlacementMoveSerializer(ReadSerializer):
     plan = serializers.IntegerField(source="plan_id", allow_null=True, read_only=True)
     back_of = serializers.IntegerField(source="back_of_id", allow_null=True, read_only=True)
     asked_by = serializers.CharField(source="asked_by.username", default=None, allow_null=True, read_only=True)
+    approved_by = serializers.CharField(source="approved_by.username", default=None, allow_null=True, read_only=True)
     runs_from = serializers.ChoiceField(choices=["old", "new", ""], read_only=True)
     outcome = serializers.DictField(read_only=True, help_text="Before against after; {} before it was worked out.")
     warnings = serializers.ListField(child=serializers.CharField(), read_only=True)
@@ -102,7 +103,7 @@ class PlacementMoveSerializer(ReadSerializer):
             *("id", "plan", "back_of", "host", "machine_uuid", "machine_name", "disk", "old_path", "new_path"),
             *("size_bytes", "revision", "model", "state", "runs_from", "is_called_off", "step", "reason"),
             *("left_over", "warnings", "done_bytes", "copy_seconds", "asked_by", "asked_at", "started_at"),
-            *("switched_at", "keep_until", "finished_at", "outcome"),
+            *("approved_by", "switched_at", "keep_until", "finished_at", "outcome"),
         )
 
 
@@ -145,7 +146,7 @@ class PolicySerializer(serializers.ModelSerializer[PlacementPolicy]):
         model = PlacementPolicy
         fields = (
             *("mode", "least_gaining", "least_gain", "most_moves_a_day", "copy_rate_mib", "keeps_days", "removes_kept"),
-            "laboratory",
+            *("second_person", "laboratory"),
         )
 
     def validate_laboratory(self, slug: str) -> Laboratory | None:
@@ -234,7 +235,7 @@ class MoveViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, _PlacementVi
     """Moves: how far they are, from which image machines run, what became of them."""
 
     serializer_class = PlacementMoveSerializer
-    queryset = PlacementMove.objects.select_related("host", "asked_by")
+    queryset = PlacementMove.objects.select_related("host", "asked_by", "approved_by")
 
     @documented("moves_create", request=DiskToMoveSerializer, responses={201: PlacementMoveSerializer})
     def create(self, request: Request) -> Response:
@@ -257,6 +258,12 @@ class MoveViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, _PlacementVi
         made, stay = manual.empty_pool(pool, to, user=user_of(request))
         moves = PlacementMoveSerializer(self.get_queryset().filter(pk__in=[move.pk for move in made]), many=True)
         return Response({"moves": moves.data, "stay": stay}, status=status.HTTP_201_CREATED)
+
+    @documented("moves_approve", request=None, responses=PlacementMoveSerializer)
+    @action(detail=True, methods=["post"])
+    def approve(self, request: Request, pk: int) -> Response:
+        """Let a move begin whose host's group wants a second person. Whoever proposed it cannot."""
+        return self._done(moves.approve)
 
     @documented("moves_call_off", request=None, responses=PlacementMoveSerializer)
     @action(detail=True, methods=["post"], url_path="call-off")

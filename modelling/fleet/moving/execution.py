@@ -51,6 +51,8 @@ def run_move(job: jobs.JobRun, move_id: int) -> None:
     move = PlacementMove.objects.select_related("host", "to_pool", "plan", "back_of").get(pk=move_id)
     if move.job_id != job.job_id or move.state not in moves.ACTIVE:
         return
+    if moves.put_back(move):
+        return
     PlacementMove.objects.filter(pk=move_id, job=job.job_id).update(attempt=F("attempt") + 1)
     execution = Execution(job, move)
     try:

@@ -77,7 +77,7 @@ class PolicyForm(ModelForm[PlacementPolicy]):
         model = PlacementPolicy
         fields = (
             *("mode", "least_gaining", "least_gain", "most_moves_a_day", "copy_rate_mib", "keeps_days", "removes_kept"),
-            "laboratory",
+            *("second_person", "laboratory"),
         )
         labels = {
             "mode": "What may be done",
@@ -87,6 +87,7 @@ class PolicyForm(ModelForm[PlacementPolicy]):
             "copy_rate_mib": "A copy takes at most, MiB/s",
             "keeps_days": "Old images are kept, days",
             "removes_kept": "Remove them after that without being asked, unless a move was for the worse",
+            "second_person": "Any move begins only once a second person of the host's group approved it",
             "laboratory": "Laboratory whose runs on its pools count in plans, which its members alone see then",
         }
         help_texts = dict.fromkeys(fields, "")

@@ -21,6 +21,7 @@ from kdb.jobs import jobs
 from kdb.models import Job
 from modelling.models import MoveLine, PlacementDecision, PlacementMove, PlacementPlan, PlacementPolicy
 
+from . import approvals, notifications
 from .observed_fleet import name_of, new_path
 from .plans import PlacementError, write_decision
 
@@ -79,8 +80,10 @@ def _confirm_one(
 def request_move(disk: ObservedDisk, pool: ObservedPool, *, user: User | None, **fields: Any) -> PlacementMove:
     """Create a waiting move of a disk. fields : further ones of PlacementMove
 
-    Raises PlacementError where the disk has an open move, and where its host is only observed.
+    Raises PlacementError where the disk has an open move, where its host is only observed, and in a freeze.
     """
+    if frozen := hosts.why_frozen():
+        raise PlacementError(f"No move begins: {frozen}.")
     machine, token = disk.machine, f"k{secrets.token_hex(6)}"
     host = machine.host
     if host.is_by_api:
@@ -102,7 +105,50 @@ def request_move(disk: ObservedDisk, pool: ObservedPool, *, user: User | None, *
     detail = "" if move.back_of or move.plan else "asked for by hand, by no plan"
     rests_on = {"revision": move.revision, "model": move.model}
     write_decision(host, action, user=user, detail=detail, plan=move.plan, move=move, **rests_on)
+    if approvals.is_needed(host):
+        notifications.notify_of_approval(move, approvals.proposer(move))
     return move
+
+
+def approve(move: PlacementMove, *, user: User | None) -> None:
+    """Let a waiting move begin, as a second person. Raises PlacementError."""
+    with transaction.atomic():
+        host = hosts.locked(move.host_id)
+        move = PlacementMove.objects.select_related("asked_by", "approved_by", "plan", "host").get(pk=move.pk)
+        if why := approvals.why_not(move, user):
+            raise PlacementError(why)
+        move.approved_by, move.approved_as = user, approvals.facts_of(move)
+        move.save(update_fields=["approved_by", "approved_as"])
+        log(move, f"approved by {user}")
+        write_decision(host, Action.APPROVED, user=user, plan=move.plan, move=move)
+        start_next(host.pk)
+
+
+def _may_begin(move: PlacementMove, host: Host) -> bool:
+    """Tell whether a move has the approval that its host's group wants. One that no longer holds is taken away."""
+    if not approvals.is_needed(host):
+        return True
+    if move.approved_by is None:
+        return False
+    if not (why := approvals.why_lapsed(move)):
+        return True
+    move.approved_by = move.approved_as = None
+    move.save(update_fields=["approved_by", "approved_as"])
+    log(move, f"the approval lapsed: {why}")
+    write_decision(host, Action.LAPSED, user=None, plan=move.plan, move=move, detail=why)
+    return False
+
+
+def put_back(move: PlacementMove) -> bool:
+    """Let a move wait again that a worker took, and that may not begin by now. Return whether it does."""
+    with transaction.atomic():
+        host = hosts.locked(move.host_id)
+        move = PlacementMove.objects.select_related("approved_by", "plan", "host", "asked_by").get(pk=move.pk)
+        if move.state != State.COPYING or move.attempt or not (hosts.why_frozen() or not _may_begin(move, host)):
+            return False
+        PlacementMove.objects.filter(pk=move.pk).update(state=State.WAITING, step="", started_at=None)
+        log(move, "waits again")
+        return True
 
 
 def call_off(move: PlacementMove, *, user: User | None) -> None:
@@ -151,6 +197,8 @@ def remove_old(move: PlacementMove, *, user: User | None) -> None:
     with transaction.atomic():
         hosts.locked(move.host_id)
         move = PlacementMove.objects.select_related("host", "job").get(pk=move.pk)
+        if frozen := hosts.why_frozen():
+            raise PlacementError(f"No image is removed: {frozen}.")
         if not may_remove(move):
             raise PlacementError(f"It is {move.get_state_display()}: no image is left of it.")
         if has_open_job(move.job):
@@ -183,11 +231,14 @@ def start_next(host_id: int) -> PlacementMove | None:
         moves = PlacementMove.objects.filter(host=host)
         if moves.filter(state__in=ACTIVE).exists() or reason_to_wait(host, now()):
             return None
-        move = moves.filter(state=State.WAITING).select_related("asked_by").order_by("pk").first()
-        if move is None:
-            return None
-        if not permissions.may_use_host(move.asked_by, host):
-            call_off(move, user=None)  # which calls start_next again
+        waiting = moves.filter(state=State.WAITING).select_related("asked_by", "approved_by", "plan", "host")
+        for move in waiting.order_by("pk"):
+            if not permissions.may_use_host(move.asked_by, host):
+                call_off(move, user=None)  # which calls start_next again
+                return None
+            if _may_begin(move, host):
+                break
+        else:
             return None
         move.state, move.started_at, move.step = State.COPYING, now(), "waits for a worker"
         move.job = jobs.enqueue(MOVE_JOB, queue=host.queue, move_id=move.pk)
@@ -195,8 +246,18 @@ def start_next(host_id: int) -> PlacementMove | None:
         return move
 
 
+def why_waiting(move: PlacementMove) -> str:
+    """Return why a waiting move does not begin now; "" where it may."""
+    if why := reason_to_wait(move.host, now()):
+        return why
+    needs_approval = move.approved_by is None and approvals.is_needed(move.host)
+    return "a second person of the host's group has to approve it" if needs_approval else ""
+
+
 def reason_to_wait(host: Host, at: datetime) -> str:
     """Return why no move of a host may begin now; "" where one may."""
+    if hosts.why_frozen():
+        return hosts.FROZEN
     if host.blocked_reason:
         return f"the host is blocked: {host.blocked_reason}"
     if not is_open(host, at):

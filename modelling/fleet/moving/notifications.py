@@ -1,5 +1,6 @@
-"""Notify the operator of a host of a move that failed, and of a plan that waits to be confirmed."""
+"""Notify the operators of a host of a move that failed, and of a move or a plan that waits for them."""
 
+from django.contrib.auth.models import User
 from django.urls import reverse
 
 from experiments import permissions
@@ -43,4 +44,21 @@ def notify_of_plan(plan: PlacementPlan, host: Host) -> None:
         facts={"host": host.slug, "plan": plan.pk, "moves": moves},
         users=[host.registered_by_id],
         may=lambda user: visible_to(user).filter(pk=plan.pk).exists(),
+    )
+
+
+def notify_of_approval(move: PlacementMove, proposer: User | None) -> None:
+    """Notify the host's group, except for who proposed it, that a move waits for a second person: of the first only."""
+    waiting = PlacementMove.objects.filter(host=move.host, state=PlacementMove.State.WAITING, approved_by=None)
+    if waiting.exclude(pk=move.pk).exists():
+        return
+    group = {move.host.registered_by_id, *move.host.operators.values_list("pk", flat=True)}
+    announcements.announce(
+        Topic.MACHINES,
+        subject=f"{move.host}: a move waits for a second person",
+        text=f"{proposer or 'KDB'} wants to move {move} to {move.new_path}. It begins once you or another approved it.",
+        path=reverse("placement-move", args=[move.pk]),
+        facts={"host": move.host.slug, "move": move.pk, "machine": move.machine_name},
+        users=[pk for pk in group if pk is not None and pk != (proposer.pk if proposer else None)],
+        may=lambda user: permissions.may_use_host(user, move.host),
     )

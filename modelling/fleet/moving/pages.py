@@ -13,7 +13,7 @@ from modelling.evidence import names
 from modelling.evidence.words import percent
 from modelling.models import Laboratory, PlacementDecision, PlacementMove, PlacementPlan
 
-from . import moves, plans
+from . import approvals, moves, plans
 from .comparison import KEPT, SAME, UNKNOWN, WORSE
 
 _FEW = 20
@@ -125,12 +125,13 @@ def move_page(move: PlacementMove, user: Any) -> MovePage:
             "call_off": move.state in (State.WAITING, State.COPYING) and not move.is_called_off,
             "back": move.state in (State.KEPT, State.DONE),
             "remove": moves.may_remove(move) and not at_work,
+            "approve": not approvals.why_not(move, user),
         },
         is_live=move.state in moves.OPEN or (move.state == State.KEPT and at_work),
         percent=min(100, round(100 * move.done_bytes / move.size_bytes)) if move.size_bytes else 0,
         outcome=_OUTCOMES.get(verdict, ""),
         is_worse=verdict == WORSE,
         ways_back=list(move.ways_back.all()),
-        why_waiting=moves.reason_to_wait(move.host, now()) if move.state == State.WAITING else "",
+        why_waiting=moves.why_waiting(move) if move.state == State.WAITING else "",
         sees_plan=move.plan_id is not None and plans.visible_to(user).filter(pk=move.plan_id).exists(),
     )

@@ -4,6 +4,7 @@ import logging
 from datetime import datetime, timedelta
 
 from django.contrib.auth.models import User
+from django.core.exceptions import PermissionDenied
 from django.db import transaction
 from django.utils.timezone import now
 
@@ -14,7 +15,7 @@ from kdb.jobs import jobs
 from kdb.models import Job
 from modelling.models import PlacementDecision, PlacementMove, PlacementPlan, PlacementPolicy
 
-from . import moves, notifications
+from . import approvals, moves, notifications
 from .comparison import WORSE
 from .plans import PlacementError, make_plan, write_decision
 
@@ -29,19 +30,18 @@ PLANS_EVERY = {Mode.CONFIRM: DAY, Mode.AUTOMATIC: timedelta(hours=6)}
 
 
 def set_policy(policy: PlacementPolicy, *, user: User | None) -> None:
-    """Store a host's validated policy, and record the decision."""
+    """Store a host's validated policy, and record the decision.
+
+    Raises PermissionDenied where it ends the need of a second person, and the user may not change the host.
+    """
     with transaction.atomic():
+        is_ended = approvals.is_needed(policy.host) and not policy.second_person
+        if is_ended and not permissions.may_change_host(user, policy.host):
+            raise PermissionDenied("Only the host's owner says that moves need no second person any more.")
         policy.save()
         names = ("mode", "least_gaining", "least_gain", "most_moves_a_day", "copy_rate_mib", "keeps_days")
-        detail = ", ".join(f"{name} {getattr(policy, name)}" for name in (*names, "removes_kept"))
+        detail = ", ".join(f"{name} {getattr(policy, name)}" for name in (*names, "removes_kept", "second_person"))
         write_decision(policy.host, PlacementDecision.Action.POLICY, user=user, detail=detail)
-
-
-def policy_author(host: Host) -> User | None:
-    """Return the user who set the host's policy; None: it was set on the server's command line, or there is none."""
-    decisions = PlacementDecision.objects.filter(host=host, action=PlacementDecision.Action.POLICY)
-    decision = decisions.select_related("actor").first()
-    return decision.actor if decision else None
 
 
 def turn_off(host: Host, *, user: User | None) -> None:
@@ -99,7 +99,7 @@ def run_due() -> None:
     at = now()
     acting = PlacementPolicy.objects.exclude(mode=Mode.OFF, removes_kept=False)
     for policy in acting.filter(host__archived_at=None).select_related("host"):
-        if not permissions.may_use_host(policy_author(policy.host), policy.host):
+        if not permissions.may_use_host(approvals.policy_author(policy.host), policy.host):
             turn_off(policy.host, user=None)
     for policy in PlacementPolicy.objects.exclude(mode=Mode.OFF).filter(host__archived_at=None).select_related("host"):
         since = at - PLANS_EVERY[Mode(policy.mode)]
@@ -114,7 +114,7 @@ def run_due() -> None:
         host__blocked_reason="",
         host__archived_at=None,
     )
-    for move in due.filter(job__finished_at__lt=at - EVERY):
+    for move in due.filter(job__finished_at__lt=at - EVERY) if not hosts.why_frozen() else ():
         if move.outcome.get("verdict") == WORSE:
             continue
         try:

@@ -53,7 +53,9 @@ def plan_detail(request: HttpRequest, pk: int) -> HttpResponse:
 def move_detail(request: HttpRequest, pk: int) -> HttpResponse:
     """Show one move with its progress, plan and outcome; cancel it, move back or remove the old image."""
     move = get_object_or_404(
-        PlacementMove.objects.select_related("host", "job", "plan", "from_pool", "to_pool", "asked_by", "back_of"),
+        PlacementMove.objects.select_related(
+            "host", "job", "plan", "from_pool", "to_pool", "asked_by", "approved_by", "back_of"
+        ),
         pk=pk,
         host__in=permissions.hosts_visible_to(request.user),
     )
@@ -71,6 +73,8 @@ def move_detail(request: HttpRequest, pk: int) -> HttpResponse:
 def _handle_move_button(request: HttpRequest, move: PlacementMove) -> PlacementMove:
     """Perform the action of the pressed button; return the move to show next."""
     match request.POST.get("do"):
+        case "approve":
+            moves.approve(move, user=user_of(request))
         case "call-off":
             moves.call_off(move, user=user_of(request))
         case "back":
