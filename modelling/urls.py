@@ -75,6 +75,7 @@ urlpatterns = [
     path("laboratory/hosts/<slug:slug>/observed/", detection_views.observed_host, name="observed-host"),
     path("laboratory/observed/<int:pk>/", detection_views.observed_machine, name="observed-machine"),
     path("laboratory/detection/", detection_views.detection_model, name="detection-model"),
+    path("laboratory/trail/", moving_views.audit_trail, name="audit-trail"),
     path("placement/", moving_views.placement, name="placement"),
     path("placement/plans/<int:pk>/", moving_views.plan_detail, name="placement-plan"),
     path("placement/moves/<int:pk>/", moving_views.move_detail, name="placement-move"),

@@ -74,6 +74,7 @@ PRIVATE = [
     "/laboratory/hosts/lab-1/forget/",
     "/laboratory/observed/1/",
     "/laboratory/detection/",
+    "/laboratory/trail/",
     "/laboratory/campaigns/",
     "/laboratory/campaigns/new/",
     "/laboratory/campaigns/night/",

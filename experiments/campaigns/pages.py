@@ -10,7 +10,7 @@ from experiments.laboratory.benchmarks import calibration
 from experiments.laboratory.targets import disks, drivers
 from experiments.laboratory.targets.drivers import machine_name
 from experiments.laboratory.transport import health
-from experiments.models import Campaign, CampaignRun, Host, HostAuditEntry, RunArtifact, RunLine, StoragePool
+from experiments.models import Campaign, CampaignRun, Host, RunArtifact, RunLine, StoragePool
 from experiments.permissions import User
 from experiments.runner import queue
 from kdb.disk_path import SETTINGS
@@ -52,21 +52,14 @@ class HostPage:
     scripts: list[str]  # for hypervisors that no worker asks
     untried: list[str]  # of its drivers: on no real host
     group: OperatorsForm  # beside its owner
-    trail: list[HostAuditEntry]  # the latest first
 
 
-def host_rows(user: User) -> dict[str, list[Any]]:
-    """Return the user's hosts in use, archived ones, and who deleted which hosts when; administrators see all, others
-    their own deletions.
-    """
+def host_rows(user: User) -> dict[str, list[Host]]:
+    """Return the user's hosts in use, and archived ones."""
     rows = list(permissions.hosts_visible_to(user).select_related("runs_on", "hypervisor").order_by("slug"))
-    deleted = HostAuditEntry.objects.exclude(deleted_host="").filter(action="deleted").select_related("actor")
-    if not permissions.may_use_any_key(user):
-        deleted = deleted.filter(actor__username=user.get_username() if user else "")
     return {
         "hosts": [row for row in rows if row.archived_at is None],
         "archived": [row for row in rows if row.archived_at],
-        "deleted": list(deleted.order_by("-pk")[:20]),
     }
 
 
@@ -90,7 +83,6 @@ def host_page(host: Host) -> HostPage:
         scripts=list(statements.SCRIPTS) if Host.Driver.ATTACHED in host.drivers else [],
         untried=[driver for driver in host.drivers if checks.is_untried(driver)],
         group=OperatorsForm(initial={"operators": " ".join(sorted(map(str, host.operators.all())))}),
-        trail=list(host.audit_entries.select_related("actor").order_by("-pk")[:20]),
     )
 
 

@@ -50,7 +50,6 @@ def observed_host(request: HttpRequest, slug: str) -> HttpResponse:
         "form": form,
         "pools": [(pool_form.instance, pool_form) for pool_form in pools.values()],
         "rows": [(row, describe_mix(mixes.get(row.machine.pk), words, _hypervisor(host), "")) for row in rows],
-        "trail": host.audit_entries.select_related("actor").order_by("-pk")[:20],
     }
     has_errors = form.errors or any(pool_form.is_bound and pool_form.errors for pool_form in pools.values())
     return render(request, "modelling/observed_host.html", shown, status=409 if problem else 422 if has_errors else 200)

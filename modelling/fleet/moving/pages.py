@@ -27,7 +27,7 @@ _OUTCOMES = {
 
 
 def home(user: Any) -> dict[str, Any]:
-    """Return the user's hosts with policies, machines with stated mixes, and the last plans, moves and decisions."""
+    """Return the user's hosts with policies, machines with stated mixes, and the last plans and moves."""
     own = permissions.hosts_visible_to(user)
     hosts = own.filter(observed_machines__isnull=False).annotate(watched=Count("observed_machines"))
     machines = ObservedMachine.objects.filter(host__in=own).select_related("host", "stated_mix")
@@ -38,7 +38,6 @@ def home(user: Any) -> dict[str, Any]:
         ],
         "plans": plans.visible_to(user).select_related("made_by").defer("content").prefetch_related("hosts")[:_FEW],
         "moves": PlacementMove.objects.filter(host__in=own).select_related("host", "to_pool")[:_FEW],
-        "decisions": PlacementDecision.objects.filter(host__in=own).select_related("host", "actor", "move")[:_FEW],
         "machines": [
             (machine, _load(machine.stated_mix.shares) if hasattr(machine, "stated_mix") else "")
             for machine in machines.order_by("host__slug", "name")[:200]

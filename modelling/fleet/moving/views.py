@@ -1,8 +1,9 @@
 """Pages of plans, moves and policies, for operators."""
 
+from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.views.decorators.http import require_http_methods
+from django.views.decorators.http import require_http_methods, require_safe
 
 from experiments import permissions
 from experiments.campaigns.views import operators_only
@@ -11,9 +12,11 @@ from kdb.accounts.users import user_of
 from kdb.web.htmx import varies_for_htmx, wants_fragment
 from modelling.models import PlacementMove
 
-from . import manual, moves, pages, plans, policies
+from . import manual, moves, pages, plans, policies, trail
 from .forms import EmptyForm, MixForm, MoveForm, PlanForm, PolicyForm
 from .plans import PlacementError
+
+ENTRIES_PER_PAGE = 50
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -150,3 +153,16 @@ def machine_mix(request: HttpRequest, pk: int) -> HttpResponse:
         return redirect("placement")
     context = {"machine": machine, "form": form}
     return render(request, "modelling/stated_mix.html", context, status=422 if form.errors else 200)
+
+
+@require_safe
+@operators_only
+def audit_trail(request: HttpRequest) -> HttpResponse:
+    """Show who did what on the user's hosts, the latest first."""
+    form = trail.TrailForm(request.GET)
+    entries = trail.entries(request.user, **form.cleaned_data) if form.is_valid() else []
+    page = Paginator(entries, ENTRIES_PER_PAGE).get_page(request.GET.get("page"))
+    for entry in page:
+        entry["what"] = trail.DECISIONS.get(entry["what"], entry["what"])
+    context = {"form": form, "page": page}
+    return render(request, "modelling/trail.html", context, status=200 if form.is_valid() else 400)

@@ -103,7 +103,7 @@ def test_administrators_freeze_and_thaw_and_others_read_why(root, owner):
         "/laboratory/campaigns/",
         "/laboratory/campaigns/night/",
     ]
-    places += ["/placement/"]
+    places += ["/placement/", "/laboratory/trail/"]
     for body in ({"do": "freeze", "reason": WHY}, {"do": "thaw"}):
         assert client_of(owner).post("/laboratory/hosts/", body).status_code == 403
     assert client_of(root).post("/laboratory/hosts/", {"do": "freeze", "reason": " "}).status_code == 409

@@ -49,7 +49,9 @@ def test_an_operator_turns_observation_on_and_the_trail_says_who(client, operato
     response = client.post("/laboratory/hosts/lab-1/observed/", {"do": "on", "every": "15"}, follow=True)
     host.refresh_from_db()
     assert (host.is_observed, host.observed_every) == (True, 15)
-    assert f"{operator.username}: observation on, every 15 s" in response.content.decode()
+    assert "/laboratory/trail/?host=lab-1" in response.content.decode()
+    (entry,) = host.audit_entries.all()
+    assert (entry.actor, entry.action, entry.detail) == (operator, "observation on", "every 15 s")
 
 
 def test_the_list_says_where_a_machine_lies_what_it_does_and_what_that_is_like(client, machine):
