@@ -257,6 +257,7 @@ PLACES = st.builds(
 )
 
 
+@pytest.mark.django_db
 @given(PLACES, st.booleans(), st.sampled_from(["", "kvm", "proxmox", "esxi", "qemu-tcg"]))
 def test_every_command_of_a_genuine_server_is_shown(place, in_guest, hypervisor):
     settings = place.settings(in_guest=in_guest)

@@ -26,11 +26,11 @@ from modelling.estimation.verdict import AVOID, LEADS, NO_DIFFERENCE, USE, Entry
 from modelling.evidence.axes import AXES
 from modelling.evidence.dataframes import NO_ARMS
 
-from .laboratories import WHERE
+from .laboratories import NOTHING_KNOWN, WHERE
 
 ENTRIES = ("ext4", "btrfs", "xfs")  # the first is what one has without asking
 RUNS = 3
-_ASKED = entry_rows(AXES["guest-fs"], ENTRIES, (), WHERE)
+_ASKED = entry_rows(AXES["guest-fs"], ENTRIES, NOTHING_KNOWN, WHERE)
 # ln of an arm's coefficient of variation around the expected one: standard deviations between and within case studies.
 BETWEEN, WITHIN = 0.6, 0.4
 KINDS = NORMAL, TAILS, ODD, GROUP = ("normal", "heavy tails", "one in four", "one group")

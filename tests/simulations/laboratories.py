@@ -7,7 +7,7 @@ import pandas as pd
 
 from modelling.estimation.bayes import Posterior
 from modelling.estimation.cells import COLUMNS, entry_rows
-from modelling.estimation.hierarchy import Knowledge, Scales
+from modelling.estimation.hierarchy import Knowledge, Scales, published_scales
 from modelling.evidence.axes import AXES
 
 # Where all measured and one asks for: a load of which nothing is expected before.
@@ -16,10 +16,13 @@ GUESTS, HOSTS = ("ext4", "btrfs", "xfs", "zfs"), ("ext4", "btrfs", "xfs")
 GRID = {f"{guest}-on-{host}": (guest, host) for guest, host in product(GUESTS[:3], HOSTS)}
 
 
+NOTHING_KNOWN = Knowledge(pd.DataFrame(columns=COLUMNS), published_scales())
+
+
 def entries_of(size: int) -> pd.DataFrame:
     """Return what one asks for, index the names: 4 file systems or 9 pairs."""
     guests = size == len(GUESTS)
-    return entry_rows(AXES["guest-fs" if guests else "fs-pair"], GUESTS if guests else list(GRID), (), WHERE)
+    return entry_rows(AXES["guest-fs" if guests else "fs-pair"], GUESTS if guests else list(GRID), NOTHING_KNOWN, WHERE)
 
 
 def known_by(

@@ -19,6 +19,7 @@ TABLES = [f"/api/v1/{name}/" for name in ("configurations", "measurements", "der
 QUERIES = {
     "/api/v1/hypervisors/": 1,
     "/api/v1/file-systems/": 2,  # + mechanisms
+    "/api/v1/host-storages/": 1,
     "/api/v1/operating-systems/": 1,
     "/api/v1/benchmarks/": 1,
     "/api/v1/workloads/": 1,

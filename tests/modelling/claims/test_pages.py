@@ -111,8 +111,8 @@ def test_pages_say_when_newer_evidence_is_being_worked_in(client):
     ("address", "queries"),
     [
         ("/claims/", 5),
-        ("/claims/p3/", 13),
-        ("/claims/p3/?verdict=partly&scope=others&workload=web", 13),
+        ("/claims/p3/", 15),
+        ("/claims/p3/?verdict=partly&scope=others&workload=web", 15),
         ("/claims/p0/P0-C08/", 12),
         ("/hypotheses/", 2),
     ],

@@ -67,7 +67,7 @@ def test_the_list_says_where_a_machine_lies_what_it_does_and_what_that_is_like(c
 def test_the_list_costs_as_many_queries_for_thirty_machines_as_for_one(client, machine, django_assert_max_num_queries):
     for _ in range(30):
         factories.make_machine(machine.host)
-    with django_assert_max_num_queries(22):
+    with django_assert_max_num_queries(24):
         client.get("/laboratory/hosts/lab-1/observed/")
 
 

@@ -4,7 +4,7 @@ import pytest
 from django.urls import reverse
 
 from experiments.campaigns import hosts
-from experiments.models import Hypervisor
+from experiments.models import HostStorage, Hypervisor
 from kdb.jobs import jobs
 from modelling.fleet.moving import manual, moves
 from modelling.models import PlacementMove
@@ -82,6 +82,7 @@ def test_a_move_whose_task_was_killed_after_qemu_switched_waits_and_says_what_to
 
 
 def test_pages_are_in_the_words_of_proxmox_ve_and_say_that_no_real_host_was_tried(host, client):
+    entry(HostStorage, "zvol")
     client.force_login(host.registered_by)
     offered = client.get(reverse("placement-move-disk", args=[host.observed_machines.get().pk])).content.decode()
     assert "fast, ZFS volume: room for" in offered
