@@ -420,9 +420,7 @@ class CampaignViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, Operator
         host, pool = _host_and_pool(request, data)
         case_study = replication.published(data.get("case_study", ""))
         campaigns, outline = replication.prepare(host, case_study, pool, short=data.get("short", False))
-        if is_made := not data.get("dry_run"):
-            replication.create(campaigns, outline, case_study.slug, user=user_of(request))
-        return Response(shape_of(replication.Replication)(outline).data, status=201 if is_made else 200)
+        return _planned(request, data, campaigns, outline, case_study.slug)
 
     @extend_schema(
         operation_id="campaigns_study",
@@ -437,9 +435,7 @@ class CampaignViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, Operator
         host, pool = _host_and_pool(request, data)
         kit = definitions.named(data.get("kit", ""))
         campaigns, outline = planning.prepare(host, kit, pool, short=data.get("short", False))
-        if is_made := not data.get("dry_run"):
-            replication.create(campaigns, outline, outline.kit, user=user_of(request))
-        return Response(shape_of(planning.KitPlan)(outline).data, status=201 if is_made else 200)
+        return _planned(request, data, campaigns, outline, outline.kit)
 
     @extend_schema(operation_id="campaigns_draft", tags=[CAMPAIGNS], request=None, responses={201: FiledSerializer})
     @action(detail=True, methods=["post"])
@@ -553,6 +549,16 @@ def _campaign_form(request: Request) -> CampaignForm:
     form = plans.plan_form(data, user=request.user)
     refuse_faults(form)
     return form
+
+
+def _planned(
+    request: Request, data: dict[str, Any], campaigns: Any, outline: replication.Outline, what: str
+) -> Response:
+    """Create the campaigns, unless it is a dry run, and return their outline."""
+    if is_made := not data.get("dry_run"):
+        replication.create(campaigns, outline, what, user=user_of(request))
+    kind: Any = type(outline)
+    return Response(shape_of(kind)(outline).data, status=201 if is_made else 200)
 
 
 def _host_and_pool(request: Request, data: dict[str, Any]) -> tuple[Host, StoragePool | None]:

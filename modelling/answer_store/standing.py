@@ -56,7 +56,7 @@ def questions(*, only_compared: bool = False) -> list[Question]:
     """
     workloads = names.names()["workload"]
     standing = [] if only_compared else [*examples(), *(Question(axis, slug) for slug in workloads for axis in AXES)]
-    measured = [slug for slug in names.names()["hypervisor"] if slug in names.measured()["hypervisor"]]
+    measured = [slug for slug in names.names()["hypervisor"] if slug in names.measured_slugs()["hypervisor"]]
     for hypervisor in (None, *measured):  # others of a family have the same answers
         compared = choices.compared_under(workloads, {"hypervisor": hypervisor} if hypervisor else {}) or {}
         standing += [

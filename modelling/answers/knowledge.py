@@ -101,7 +101,7 @@ def _load_knowledge(
     revision: int, as_of: int | None, admitting: Question, with_draft: int | None, token: str
 ) -> Knowledge:
     """Return the knowledge at a revision, cached, as a preview needs it for each question. token : of the draft"""
-    networked = {slug for slug, reach in names.reaches().items() if reach == NETWORK}
+    networked = {slug for slug, reach in names.storage_reaches().items() if reach == NETWORK}
     return Knowledge(cells(admitting, as_of, with_draft), assumptions().scales, networked)
 
 

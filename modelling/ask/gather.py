@@ -48,7 +48,7 @@ def _all_phrases(spelled: dict[str, dict[str, str]]) -> Iterator[tuple[str, Name
     yield from _axis_phrases()
     yield from words.families()
     yield from _setting_phrases("image_format")
-    measured, unmeasured = names.measured(), {fold(phrase) for phrase, _ in words.others()}
+    measured, unmeasured = names.measured_slugs(), {fold(phrase) for phrase, _ in words.others()}
     for kind, column in _CATALOGUE.items():
         slugs = measured.get(column, spelled[kind].values())
         for phrase, slug in spelled[kind].items():

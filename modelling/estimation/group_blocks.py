@@ -109,7 +109,7 @@ def _average(incidence: np.ndarray, sets: np.ndarray, classes: np.ndarray) -> tu
 
     An effect that is the same for all sets at levels that compare the same is no different from the level.
     """
-    shares = _one_hot(pd.factorize(sets)[0]).T
+    shares = one_hot(pd.factorize(sets)[0]).T
     shares /= shares.sum(axis=1, keepdims=True)
     means = shares @ incidence
     of_set = classes[shares.argmax(axis=1)]
@@ -138,14 +138,14 @@ def _stack(groups: Sequence[Group], cells: Cells, is_shared: np.ndarray, among_s
 
     def at_level(code: np.ndarray) -> np.ndarray:
         """Return what is alike at a level, whose cells are all the mean of as many."""
-        return _alike(code) * share[:, None] if shares is None else _alike(code, shares * np.sqrt(share)[:, None])
+        return same_code(code) * share[:, None] if shares is None else same_code(code, shares * np.sqrt(share)[:, None])
 
     laboratory, workload, level, configuration = (
         code[places] for code in (cells.laboratory, cells.workload, cells.level, cells.configuration)
     )
     of_choices = cells.choices[:, places]
     one_each = (len(of_choices), len(groups), *[len(groups[0].incidence)] * 2)
-    here = [(_alike(code, shares), _alike(_both(code, laboratory), shares)) for code in of_choices]
+    here = [(same_code(code, shares), same_code(_both(code, laboratory), shares)) for code in of_choices]
     shared = [is_shared[group.effects] for group in groups]
     return Block(
         numbers=np.array([group.number for group in groups]),
@@ -155,10 +155,10 @@ def _stack(groups: Sequence[Group], cells: Cells, is_shared: np.ndarray, among_s
         variance=_sum(squares, cells.variance[places]),
         is_asked=_sum(shares, cells.is_asked[places]) > 0,
         own=np.array([SHARED * in_group + (1 - SHARED) * inside for in_group, inside in here]).reshape(one_each),
-        workload=np.array([_alike(_both(code, workload), shares) for code in of_choices]).reshape(one_each),
+        workload=np.array([same_code(_both(code, workload), shares) for code in of_choices]).reshape(one_each),
         choice_level=np.array([at_level(_both(code, level)) for code in of_choices]).reshape(one_each),
         level=at_level(level),
-        configuration=_alike(configuration, shares),
+        configuration=same_code(configuration, shares),
         cell=_sum(squares, share),
         alone=_filled_up([group.incidence[:, ~own] for group, own in zip(groups, shared, strict=True)]),
         effects=_filled_up([group.effects[~own] for group, own in zip(groups, shared, strict=True)]),
@@ -188,7 +188,7 @@ def _both(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     return np.where(first < 0, -1, first * (second.max() + 1) + second)
 
 
-def _alike(codes: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
+def same_code(codes: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
     """Return (B, n, n), whether two of the (B, m) codes are equal; with weights (B, n, m) the sum of theirs over pairs.
 
     Codes below 0 are equal to none.
@@ -196,13 +196,14 @@ def _alike(codes: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
     if weights is None:
         return ((codes[:, :, None] == codes[:, None]) & (codes >= 0)[:, :, None]).astype(float)
     of_value = [
-        own[:, code >= 0] @ _one_hot(pd.factorize(code[code >= 0])[0]) for own, code in zip(weights, codes, strict=True)
+        own[:, code >= 0] @ one_hot(pd.factorize(code[code >= 0])[0]) for own, code in zip(weights, codes, strict=True)
     ]
     return np.array([own @ own.T for own in of_value])
 
 
-def _one_hot(codes: np.ndarray) -> np.ndarray:
-    return np.eye(int(codes.max(initial=-1)) + 1)[codes]
+def one_hot(codes: np.ndarray, size: int | None = None) -> np.ndarray:
+    """Return (n, size) 0 or 1, with a 1 in the column of each code. size : None: as many as there are codes"""
+    return np.eye(int(codes.max(initial=-1)) + 1 if size is None else size)[codes]
 
 
 def _sum(weights: np.ndarray | None, values: np.ndarray) -> np.ndarray:

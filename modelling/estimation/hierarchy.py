@@ -37,7 +37,7 @@ from kdb.disk_path import SETTINGS
 from modelling.evidence.fairplay import first_indices, number_rows
 
 from .bayes import Posterior
-from .group_blocks import MANY, SHARED, Block, Cells, split_groups, stack_groups, take
+from .group_blocks import MANY, SHARED, Block, Cells, one_hot, same_code, split_groups, stack_groups, take
 from .network import check_finite
 
 # Kind of choice to the scale of the half-normal prior on the standard deviation of its effects, ln ratio: wide where
@@ -392,8 +392,8 @@ class Hierarchy:
             by[:, -3] += (levels * of_workload).sum(axis=1) * level
             by[:, -2] += (slope * block.configuration).sum(axis=(1, 2, 3)) * configuration
             by[:, -1] += (_diagonal(slope) * block.cell).sum(axis=(1, 2)) * cell
-        by[:, :_KINDS] += of_effects @ _one_hot(self.kind_of, _KINDS)
-        by[:, 3 * _KINDS : -3] = of_effects @ _one_hot(self.context_of, len(CONTEXTS) + 1)[:, 1:]
+        by[:, :_KINDS] += of_effects @ one_hot(self.kind_of, _KINDS)
+        by[:, 3 * _KINDS : -3] = of_effects @ one_hot(self.context_of, len(CONTEXTS) + 1)[:, 1:]
         return Slopes(by, by_factor, of_effects * self.has_size)
 
     def fit(self, scales: Scales) -> "Fitted":
@@ -751,7 +751,7 @@ class _RequestedRows:
         shared = {number: place for place, number in enumerate(hierarchy.shared.tolist())}
         self.incidence = np.zeros((size, len(shared)))
         self.effects, self.anywhere, self.inside = (np.zeros((len(variances), size, size)) for _ in range(3))
-        same_workload = _alike(pd.factorize(rows["workload"])[0])
+        same_workload = same_code(pd.factorize(rows["workload"])[0][None])[0]
         self.expected = np.zeros(size)
         for choice, own in self.values.items():
             kind = _KIND.get(choice, _KIND["setting"])
@@ -837,7 +837,7 @@ def _treatments(rows: pd.DataFrame) -> tuple[tuple[str, ...], np.ndarray]:
     if "share" not in rows:
         return tuple(rows.index), np.eye(len(rows))
     number, names = pd.factorize(rows.index)
-    return tuple(names), _one_hot(number, len(names)).T * rows["share"].to_numpy(dtype=float)
+    return tuple(names), one_hot(number, len(names)).T * rows["share"].to_numpy(dtype=float)
 
 
 def contexts_of(choice: str) -> dict[str, str]:
@@ -861,18 +861,9 @@ def _kind(key: str) -> int:
     return _KIND.get(key.partition("=")[0], _KIND["setting"])
 
 
-def _alike(codes: np.ndarray) -> np.ndarray:
-    """Return (..., n, n) 0 or 1: whether two of n codes are equal; those below 0 are not."""
-    return ((codes[..., None] == codes[..., None, :]) & (codes >= 0)[..., None]).astype(float)
-
-
 def _between(covariance: np.ndarray, touched: np.ndarray) -> np.ndarray:
     """Return (S, B, t, t), the covariances of the effects that each group has. covariance : (S, G, G)"""
     return covariance[:, touched[:, :, None], touched[:, None, :]]
-
-
-def _one_hot(codes: np.ndarray, size: int) -> np.ndarray:
-    return np.eye(size)[codes]
 
 
 def _diagonal(stack: np.ndarray) -> np.ndarray:

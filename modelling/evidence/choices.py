@@ -69,7 +69,7 @@ class Compared:
         groups: dict[Any, list[Mapping[str, Any]]] = defaultdict(list)
         asked = dict(filters)
         if RUNTIME in rules.held and (hypervisor := asked.pop("hypervisor", None)):
-            asked[RUNTIME] = names.runtimes().get(hypervisor, hypervisor)
+            asked[RUNTIME] = names.hypervisor_families().get(hypervisor, hypervisor)
         for row in rows:
             if row.get("virtualisation") == "emulated" and filters.get("hypervisor") != EMULATOR:
                 continue

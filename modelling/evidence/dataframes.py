@@ -286,7 +286,7 @@ def _passes_filters(question: Question, rows: pd.DataFrame) -> np.ndarray:
     admits = pd.Series(True, index=rows.index)
     for name, value in question.filters.items():
         if name == "hypervisor":
-            admits &= rows[name].isin(names.alike(AXES[question.axis], str(value)))
+            admits &= rows[name].isin(names.same_family(AXES[question.axis], str(value)))
         elif name in _ARM_FILTERS and name != "metric":
             admits &= rows[name] == value
     if question.host_storage:
@@ -427,8 +427,8 @@ def _add_shared(arms: pd.DataFrame, groups: dict[str, str]) -> pd.DataFrame:
     None is cached: a new case study can join two groups, and an entry of the catalogue can be corrected.
     """
     arms = research_groups.add_groups(arms, groups)
-    runtime = research_groups.renamed(arms["hypervisor"], names.runtimes())
-    return arms.assign(**{RUNTIME: runtime, "reach": research_groups.renamed(arms["backend"], names.reaches())})
+    runtime = research_groups.renamed(arms["hypervisor"], names.hypervisor_families())
+    return arms.assign(**{RUNTIME: runtime, "reach": research_groups.renamed(arms["backend"], names.storage_reaches())})
 
 
 def _frame(rows: QuerySet[Arm], further: Mapping[str, str] = MappingProxyType({})) -> pd.DataFrame:
@@ -513,7 +513,7 @@ class Reach:
         if question.workload != ANY_WORKLOAD:
             asked["workload"] = question.workload
         hypervisor = question.hypervisor
-        alike = names.alike(AXES[question.axis], hypervisor) if hypervisor else [None]
+        alike = names.same_family(AXES[question.axis], hypervisor) if hypervisor else [None]
         several = ({**asked, **({"hypervisor": slug} if slug else {})} for slug in alike)
         return any(tuple(one.values()) in self._admitted(tuple(one)) for one in several)
 

@@ -66,24 +66,24 @@ def described() -> dict[str, str]:
     return _catalogue()["described"]
 
 
-def runtimes() -> dict[str, str]:
+def hypervisor_families() -> dict[str, str]:
     """Return hypervisor to its family, else to itself."""
     return _catalogue()["runtimes"]
 
 
-def reaches() -> dict[str, str]:
+def storage_reaches() -> dict[str, str]:
     """Return host storage to its reach, of HostStorage.Reach."""
     return _catalogue()["reaches"]
 
 
-def measured() -> dict[str, list[str]]:
+def measured_slugs() -> dict[str, list[str]]:
     """Return kind of name to the hypervisors, file systems or backends that some public configuration has."""
     return _catalogue()["measured"]
 
 
-def alike(axis: Axis, hypervisor: str) -> list[str]:
+def same_family(axis: Axis, hypervisor: str) -> list[str]:
     """Return the hypervisors that a question about this one admits: its family, where the axis holds that equal."""
-    known = runtimes()
+    known = hypervisor_families()
     if RUNTIME not in axis.held or hypervisor not in known:
         return [hypervisor]
     return [slug for slug, runtime in known.items() if runtime == known[hypervisor]]

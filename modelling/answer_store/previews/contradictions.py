@@ -60,8 +60,9 @@ def find_contradictions(question: Question, arms: pd.DataFrame, slug: str) -> It
 def notify_owners(case_study: CaseStudy, contradictions: Sequence[Contradiction]) -> None:
     """Notify the owner of each contradicted case study once, unless they brought the new one as well."""
     by_study = sorted(contradictions, key=lambda contradiction: contradiction.case_study)
+    studies = CaseStudy.objects.in_bulk({one.case_study for one in by_study}, field_name="slug")
     for slug, of_study in groupby(by_study, key=lambda contradiction: contradiction.case_study):
-        contradicted = CaseStudy.objects.get(slug=slug)
+        contradicted = studies[slug]
         if contradicted.owner_id and contradicted.owner_id != case_study.owner_id:
             announcements.announce(
                 Topic.OPPOSITE,

@@ -234,7 +234,7 @@ def test_the_mean_of_levels_that_compare_the_same_says_what_they_say_one_by_one(
         np.testing.assert_allclose(_seen(*got), _seen(*expected), rtol=1e-6, atol=1e-9)
 
 
-def _factorial(laboratory: str, random: np.random.Generator, levels: int = 3) -> pd.DataFrame:
+def _factorial_design(laboratory: str, random: np.random.Generator, levels: int = 3) -> pd.DataFrame:
     """Return 3 guest file systems on 3 cache modes and 2 hypervisors under several levels of two workloads."""
     rows = [(laboratory, fs, random.normal()) for fs in ("ext4", "xfs", "zfs") for _ in range(6)]
     own = cells(*rows, variance=0.01).assign(
@@ -261,7 +261,7 @@ def test_a_group_of_very_many_cells_says_by_means_what_it_says_cell_by_cell(seve
     """Balanced: means over what the question does not ask for hold all that the cells say of what it asks."""
     random = np.random.default_rng(8)
     others = several.assign(cache_mode="")  # else runs of cache modes would speak of their confounded file systems
-    frame = pd.concat([others, _factorial("x", random, 2), _factorial("y", random, 2)], ignore_index=True)
+    frame = pd.concat([others, _factorial_design("x", random, 2), _factorial_design("y", random, 2)], ignore_index=True)
     scales, rows = scales_of(SQUARES, {**FACTORS, "x": 1.3, "y": 0.6}), _rows("new")
     asked_for = ("guest_fs", "copy_on_write", "pair")
 
@@ -283,7 +283,7 @@ def test_a_group_of_very_many_cells_says_by_means_what_it_says_cell_by_cell(seve
 
 def test_where_levels_compare_different_things_a_large_group_is_averaged_apart(several, monkeypatch):
     """A mean over a level with zfs and one without it would say nothing of zfs against the others."""
-    own = _factorial("x", np.random.default_rng(8))
+    own = _factorial_design("x", np.random.default_rng(8))
     own = own[(own["guest_fs"] != "zfs") | (own["level"] == own["level"].max())]
     monkeypatch.setattr(group_blocks, "MANY", 20)
     model = Hierarchy(pd.concat([several, own], ignore_index=True), ("guest_fs",), "synchronous")

@@ -104,7 +104,7 @@ def test_drafts_and_what_was_retracted_are_not_shown(client):
     assert Client().get("/api/v1/kits/cache-mode/").json()["runs"] == []
 
 
-def test_the_mark_travels_with_a_case_studys_bundle_and_stands_on_its_page(client):
+def test_a_bundle_keeps_the_kit_of_its_case_study_which_the_page_names(client):
     study = publish("lab-a", 1.2)
     page = client.get(f"/case-studies/{study.slug}/").content.decode()
     assert 'href="/kits/cache-mode/"' in page
