@@ -32,6 +32,7 @@ NUMBERS = (
 )
 PROGRAMS = ("sqlite", "pgbench")  # that make their own load, of which the numbers above say about the size
 WORKLOADS = tuple(LOADS)
+LIKE = "like "  # before the name of an observed machine: its load, as a session played it
 
 MOST_SET_MIB = 8192  # of the files of a run
 BETWEEN_SECONDS = 15  # that a run takes to be made ready

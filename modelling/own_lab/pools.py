@@ -1,44 +1,46 @@
 """What a guest gains by moving between the pools of a host, from a laboratory's runs on them.
 
-A run counts for the pool whose path or name is its place, in the newest session of that machine with runs on two pools
-or more under the workload. It measured the guest file system on that pool, or something else there, which then follows
-at a distance (`machine.add_place_variance`). Pools without runs are as published, on unknown disks.
-Source: docs/models/here.md.
+A run counts for the pool whose path or name is its place. Of each load the newest session with runs on two pools or
+more counts, of at most MOST_LOADS loads. Runs under one load tell of every other load what host storages have in common
+(`machine.ACROSS`), so that a load which nobody measured there, or nobody knows, has an answer too. A run measured the
+guest file system on that pool, or something else there, which then follows at a distance
+(`machine.add_place_variance`). Source: docs/models/here.md.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
 from kdb.pairs import pair_key
-from modelling.answers.estimate import ranking_of
+from modelling.answers.knowledge import knowledge_of
 from modelling.estimation import machine, sequential
-from modelling.estimation.bayes import Posterior
 from modelling.estimation.machine import Block, Machine
 from modelling.evidence.question import Question
 from modelling.models import Laboratory, Sitting
 
-from .content import Choice
-from .prior import forecast_entries, select_entries
+from .content import LIKE, Choice
+from .prior import prior_in_laboratory
 from .sessions import blocks_of, choices_of
 
-_MOST_SESSIONS = 6  # that are looked at
+MOST_LOADS = 8
+_MOST_SESSIONS = 60  # that are looked at
 _OF_A_PAIR = {"guest_fs", "host_fs", "backend"}
 
 
 class OnPools(NamedTuple):
-    """The knowledge of a guest on n pools of a host under one workload.
+    """The knowledge of a guest on n pools of a host under one load.
 
-    machine : of the pools, in their order; measured : those that runs were made on; runs : that count
-    sitting : the session of these runs; None: nothing was run, and it is what was published, beside disks that nobody
-        knows
+    machine : of the pools, in their order; measured : those that runs were made on, under this load or, where is_own is
+    False, under others; runs : that count of it; sittings : of these runs
     """
 
     machine: Machine
     measured: frozenset[str]
     runs: int
-    sitting: int | None
+    is_own: bool
+    sittings: tuple[int, ...]
 
 
 class Runs(NamedTuple):
@@ -49,71 +51,97 @@ class Runs(NamedTuple):
     places: Mapping[str, str]
 
 
-def published_on(question: Question, pairs: Iterable[str]) -> Posterior:
-    """Return the forecast for these pairs of file systems, whether anything is published of them or not."""
-    return forecast_entries(question, ranking_of(question), pairs)
+class PoolSession(NamedTuple):
+    """A session that compares pools. ran : choice to its pool and what it is; blocks : of these alone"""
+
+    session: Sitting
+    ran: Mapping[int, tuple[str, Choice]]
+    blocks: Sequence[Block]
+
+    @property
+    def pools(self) -> frozenset[str]:
+        return frozenset(pool for pool, _ in self.ran.values())
+
+    @property
+    def runs(self) -> int:
+        return sum(len(block.entries) for block in self.blocks)
 
 
-def on_pools(
-    question: Question, published: Posterior, guests: Sequence[str], pools: Mapping[str, str], runs: Runs | None
-) -> list[OnPools]:
-    """Return what is known of each of these guest file systems on the pools.
-
-    question : on pairs of file systems; published : of these guests on the pools (`published_on`)
-    pools : pool to its host file system
-    """
-    session, ran, blocks = (runs and _newest(question, runs)) or (None, {}, [])
-    others = [(choice.settings.get("guest_fs"), pool) for pool, choice in ran.values()]
-    keys = {*published.treatments, *(pair_key(guest, pools[pool]) for guest, pool in others if guest)}
-    if keys - {*published.treatments}:  # of a file system that no machine has
-        published = published_on(question, keys)
-    return [_knowledge_of_guest(published, guest, pools, session, ran, blocks) for guest in guests]
+def load_of_machine(name: str) -> str:
+    """Name the load of an observed machine, as `kdb measure --like` played it. name : "lab-1/vm-117" """
+    return LIKE + name
 
 
-_Ran = Mapping[int, tuple[str, Choice]]  # choice of a session to its pool and what it is
-
-
-def _newest(question: Question, runs: Runs) -> tuple[Sitting, _Ran, list[Block]] | None:
-    """Return the newest session with runs on two of the pools or more, what it ran and its blocks; None: none."""
-    rows = Sitting.objects.filter(laboratory=runs.laboratory, machine=runs.machine, workload=question.workload)
-    for session in rows.order_by("-pk").prefetch_related("runs")[:_MOST_SESSIONS]:
+def sessions_on_pools(runs: Runs) -> dict[str, PoolSession]:
+    """Return load to the newest session under it with runs on two of the pools or more. Two queries."""
+    newest: dict[str, PoolSession] = {}
+    rows = Sitting.objects.filter(laboratory=runs.laboratory, machine=runs.machine).order_by("-pk")
+    for session in rows.prefetch_related("runs")[:_MOST_SESSIONS]:
+        load = load_of_machine(session.like["machine"]) if session.like else session.workload
+        if load in newest or len(newest) == MOST_LOADS:
+            continue
         choices = choices_of(session)
         pool_of = {
             number: runs.places[choice.place] for number, choice in enumerate(choices) if choice.place in runs.places
         }
         blocks = blocks_of(session, pool_of)
-        ran = sorted({choice for block in blocks for choice in block.entries})
-        if len({pool_of[choice] for choice in ran}) > 1:
-            return session, {choice: (pool_of[choice], choices[choice]) for choice in ran}, blocks
-    return None
+        ran = {choice: (pool_of[choice], choices[choice]) for block in blocks for choice in block.entries}
+        if len({pool for pool, _ in ran.values()}) > 1:
+            newest[load] = PoolSession(session, ran, blocks)
+    return newest
 
 
-def _knowledge_of_guest(
-    published: Posterior,
+def on_pools(
+    question: Question,
+    laboratory: Laboratory,
     guest_fs: str,
+    loads: Collection[str],
     pools: Mapping[str, str],
-    session: Sitting | None,
-    ran: _Ran,
-    blocks: Sequence[Block],
-) -> OnPools:
-    """Return what blocks of runs say of one guest file system."""
-    entries = {pool: place for place, pool in enumerate(pools)}
-    lie_on, guests, at = [*pools], [guest_fs] * len(pools), {}
-    for number, (pool, choice) in ran.items():
-        if choice.settings.get("guest_fs") == guest_fs and choice.settings.keys() <= _OF_A_PAIR:
-            at[number] = entries[pool]
-        else:
-            at[number] = len(lie_on)
-            lie_on.append(pool)
-            guests.append(choice.settings.get("guest_fs") or guest_fs)
-    keys = [pair_key(guest, pools[pool]) for guest, pool in zip(guests, lie_on, strict=True)]
-    is_the_guest = np.arange(len(keys)) < len(pools)
-    known = machine.add_place_variance(select_entries(published, keys), lie_on, are_alike=is_the_guest)
-    ran_blocks = [Block(tuple(at[choice] for choice in block.entries), block.outcomes) for block in blocks]
-    now = sequential.update_with_sessions(known, [ran_blocks] if blocks else [])
-    return OnPools(
-        machine.select_entries(now, range(len(pools))),
-        frozenset(pool for pool, _ in ran.values()),
-        sum(len(block.entries) for block in blocks),
-        session.pk if session else None,
+    sessions: Mapping[str, PoolSession],
+) -> dict[str, OnPools]:
+    """Return what is known of a guest file system on the pools under each of these loads; {} without sessions.
+
+    question : on pairs of file systems, of any workload; loads : workloads, or any other names, of which nothing is
+    published; pools : pool to its host file system; sessions : of `sessions_on_pools`
+    """
+    known = knowledge_of(question, str(question.metric))
+    if not sessions or known is None:
+        return {}
+    measured = ((load, pool) for load, own in sessions.items() for pool in sorted(own.pools))
+    elements = list(dict.fromkeys([*((load, pool) for load in loads for pool in pools), *measured]))
+    at = {element: place for place, element in enumerate(elements)}
+    keys = [(load, pair_key(guest_fs, pools[pool])) for load, pool in elements]
+    size, ran = len(elements), {}
+    for load, own in sessions.items():
+        for number, (pool, choice) in own.ran.items():
+            if choice.settings.get("guest_fs") == guest_fs and choice.settings.keys() <= _OF_A_PAIR:
+                ran[load, number] = at[load, pool]
+            else:
+                ran[load, number] = len(elements)
+                elements.append((load, pool))
+                keys.append((load, pair_key(choice.settings.get("guest_fs") or guest_fs, pools[pool])))
+    before = machine.add_place_variance(
+        prior_in_laboratory(question, known, keys, laboratory),
+        [pool for _, pool in elements],
+        [load for load, _ in elements],
+        are_alike=np.arange(len(elements)) < size,
     )
+    oldest_first = sorted(sessions.items(), key=lambda item: item[1].session.pk)
+    now = sequential.update_with_sessions(
+        before,
+        [
+            [replace(block, entries=tuple(ran[load, number] for number in block.entries)) for block in own.blocks]
+            for load, own in oldest_first
+        ],
+    )
+    return {
+        load: OnPools(
+            machine.select_entries(now, [at[load, pool] for pool in pools]),
+            frozenset().union(*(own.pools for own in bearing)),
+            sum(own.runs for own in bearing),
+            load in sessions,
+            tuple(own.session.pk for own in bearing),
+        )
+        for load in loads
+        if (bearing := [sessions[load]] if load in sessions else [*sessions.values()])
+    }

@@ -19,7 +19,7 @@ from . import local_answer
 from .api import NightFieldsSerializer, add_night
 from .content import Here, MixHere
 from .laboratories import audit, laboratories_of
-from .pools import OnPools, Runs, on_pools, published_on
+from .pools import OnPools, PoolSession, Runs, load_of_machine, on_pools, sessions_on_pools
 from .words import measure_command, not_measured
 
 __all__ = [
@@ -28,6 +28,7 @@ __all__ = [
     "MixHere",
     "NightFieldsSerializer",
     "OnPools",
+    "PoolSession",
     "Runs",
     "add_night",
     "answer_here",
@@ -35,10 +36,11 @@ __all__ = [
     "laboratories_of",
     "laboratories_on",
     "laboratory_in",
+    "load_of_machine",
     "measure_command",
     "mix_here",
     "on_pools",
-    "published_on",
+    "sessions_on_pools",
 ]
 
 HERE = "here"  # in an address: the short name of a laboratory of the reader's

@@ -8,7 +8,7 @@ IDLE, UNLIKE = "idle", "unlike"  # results other than classes
 OR = " or "  # between classes that cannot be distinguished
 HELD_BACK = ":"  # in "flushed-database:pgbench", a program of the class for tests, not for training
 
-# Classes of loads outside the catalogue, with their names. Plans ignore them.
+# Classes of loads outside the catalogue, with their names.
 OTHERS = {
     "flushed-database": "a database that reads and flushes",
     "log": "small writes, each flushed",
@@ -16,6 +16,8 @@ OTHERS = {
     "backup": "everything read, one file after another",
     "boot": "a start of a machine",
 }
+# The load of `kdb measure` that does to a disk what loads of a class do. Of the others none does.
+MEASURED_AS = {"flushed-database": "database", "log": "sync-write", "unflushed": "sequential-write", "boot": "vm-boot"}
 
 
 @dataclass(frozen=True)
@@ -35,7 +37,6 @@ class Mix:
         f"Share of these minutes that are like a load that is no workload here, or, joined by '{OR}', like several.",
     ]
     why_not: Annotated[str | None, "Why there are no shares; null where there are."] = None
-    why_not_planned: Annotated[str | None, "Why plans do not use the shares; null where they do."] = None
 
 
 Counted = Annotated[dict[str, int], "Class to number."]

@@ -43,8 +43,7 @@ def describe_mix(mix: Mix | None, names: Mapping[str, str], hypervisor: str, mac
     weights = {workload: round(share * 100) for workload, share in likely if share >= 0.05}
     question = Question("host-storage", "", hypervisor=hypervisor or None, guest_fs=machine_fs or None)
     address = mix_address(question, weights)
-    unplanned = f" Plans do not use it: {mix.why_not_planned}" if mix.why_not_planned else ""
-    return MixWords(text, f"{percent(mix.probability)} sure on average; {watched}.{unplanned}", address)
+    return MixWords(text, f"{percent(mix.probability)} sure on average; {watched}.", address)
 
 
 def describe_class(detected: str, names: Mapping[str, str]) -> str:

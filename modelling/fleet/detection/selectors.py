@@ -7,7 +7,6 @@ from datetime import timedelta
 from django.utils.timezone import now
 
 from experiments.models import ObservedMachine
-from modelling.evidence.words import percent
 from modelling.models import DetectedHour
 
 from .content import Mix
@@ -18,10 +17,8 @@ __all__ = ["HOURS", "NOTHING", "NO_MODEL", "Mix", "hours_of", "mix_of", "mixes_o
 HOURS = 24  # of a mix
 NO_MODEL = "No model was made yet."
 _NOTHING = "Nothing was watched in the last 24 hours, or it is not told yet."
-NOTHING = Mix({}, 0.0, 0, 0.0, 0.0, {}, why_not=_NOTHING, why_not_planned=_NOTHING)
+NOTHING = Mix({}, 0.0, 0, 0.0, 0.0, {}, why_not=_NOTHING)
 LEAST_MINUTES = 5  # with one workload alone, for a mix to be shown
-LEAST_SURENESS = 0.9  # for plans to use a mix
-LEAST_DETECTED = 0.5  # share of the minutes not idle with one workload alone, for plans to use a mix
 
 
 def mix_of(machine: ObservedMachine) -> Mix | None:
@@ -64,17 +61,7 @@ def _mix(rows: list[DetectedHour], why_not: str, least: int) -> Mix:
         unlike=unlike / minutes,
         others={name: amount / minutes for name, amount in others.items()},
         why_not=why_not or None,
-        why_not_planned=why_not or _why_not_planned(sureness, detected / (minutes - idle)) or None,
     )
-
-
-def _why_not_planned(sureness: float, detected: float) -> str:
-    """Return why plans do not use a mix; "" where they do. detected : share of the minutes that were not idle"""
-    if detected < LEAST_DETECTED:
-        return f"Only {percent(detected)} of the minutes that were not idle are like one workload alone."
-    if sureness < LEAST_SURENESS:
-        return f"It is detected with a sureness of {percent(sureness)}, and plans need {percent(LEAST_SURENESS)}."
-    return ""
 
 
 def _sum(amounts: Iterable[Mapping[str, float]]) -> dict[str, float]:

@@ -116,7 +116,7 @@ def detection_model(request: HttpRequest) -> HttpResponse:
     model = current_model()
     shown: dict[str, object] = {"model": model, "why_not": selectors.NO_MODEL if model is None else model.why_not}
     if model is not None and not model.why_not:
-        shown |= {"least_sureness": selectors.LEAST_SURENESS, **_report_tables(model.report)}
+        shown |= _report_tables(model.report)
     return render(request, "modelling/detection_model.html", shown)
 
 

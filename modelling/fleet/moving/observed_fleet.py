@@ -16,18 +16,24 @@ from django.utils.timezone import now
 from experiments.models import DiskStatistics, Host, ObservedDisk, ObservedMachine, ObservedPool
 from modelling.evidence import names
 from modelling.fleet.detection import selectors as detection
-from modelling.fleet.placement.selectors import Machine, Pool, Rules
+from modelling.fleet.detection.content import MEASURED_AS, OR, OTHERS
+from modelling.fleet.placement.selectors import ANY_LOAD, Machine, Pool, Possible, Rules
 from modelling.models import PlacementMove
 
 WATCHED = timedelta(days=1)  # a machine's load is its mean over this time
+_LIKE_KNOWN = 0.5  # probability that what is like several known loads, or a known program, is one of them
 SEEN = timedelta(minutes=15)  # a machine or pool that was not seen for longer is not planned for
 
 
 @dataclass(frozen=True)
 class Mix:
-    """A machine's load by workloads. probability : of being right, None where stated; minutes : watched for it"""
+    """A machine's load. shares : the likeliest; others : what it may be instead; text : where this comes from
+
+    probability : of the shares, None where they were stated; minutes : watched for it
+    """
 
     shares: Mapping[str, float]
+    others: tuple[Possible, ...] = ()
     probability: float | None = None
     minutes: int = 0
     text: str = ""
@@ -48,13 +54,13 @@ class Fleet:
     not_planned: Mapping[str, str]
 
 
-def mixes_of(machines: Collection[ObservedMachine]) -> dict[int, Mix | str]:
-    """Return machine key to its stated or detected mix, or to the reason why it is unknown. Two queries.
-
-    machines : with their `stated_mix`
-    """
+def mixes_of(machines: Collection[ObservedMachine]) -> dict[int, Mix]:
+    """Return machine key to its stated or detected mix. Two queries. machines : with their `stated_mix`"""
     detected = detection.mixes_of(machine.pk for machine in machines)
-    return {machine.pk: _stated_mix(machine) or _detected_mix(detected.get(machine.pk)) for machine in machines}
+    return {
+        machine.pk: _stated_mix(machine) or _detected_mix(detected.get(machine.pk, detection.NOTHING))
+        for machine in machines
+    }
 
 
 def _stated_mix(machine: ObservedMachine) -> Mix | None:
@@ -62,12 +68,29 @@ def _stated_mix(machine: ObservedMachine) -> Mix | None:
     return Mix(stated.shares, text="stated by its operator") if stated is not None else None
 
 
-def _detected_mix(detected: detection.Mix | None) -> Mix | str:
-    if detected is None or detected.why_not_planned:
-        why = (detected and detected.why_not_planned) or "nothing of it was detected in the last 24 hours"
-        return f"what it does is not known: state its mix ({why.rstrip('.')})"
-    text = f"detected in {detected.minutes} minutes of the last {detection.HOURS} hours"
-    return Mix(detected.shares, detected.probability, detected.minutes, text)
+def _detected_mix(detected: detection.Mix) -> Mix:
+    """Return what detection says of a machine, which it may not be sure of; no shares where its disks were idle.
+
+    Source: docs/models/placement.md, "What it does".
+    """
+    working = 1.0 - detected.idle if detected.minutes else 1.0
+    if not working:
+        return Mix({}, minutes=detected.minutes, text="its disks were idle")
+    alone = working - detected.unlike - sum(detected.others.values())
+    sure = detected.probability * alone / working if detected.shares else 0.0
+    likely = dict.fromkeys([ANY_LOAD], 0.0)
+    for classes, share in detected.others.items():
+        for name in (several := classes.split(OR)):
+            load = MEASURED_AS.get(name, ANY_LOAD) if name in OTHERS else name
+            likely[load] = likely.get(load, 0.0) + _LIKE_KNOWN * share / working / len(several)
+    likely[ANY_LOAD] += 1.0 - sure - sum(likely.values())
+    watched = f"in {detected.minutes} minutes of the last {detection.HOURS} hours"
+    if sure:
+        others = tuple(Possible(chance, {load: 1.0}) for load, chance in likely.items() if chance > 0)
+        return Mix(detected.shares, others, sure, detected.minutes, f"detected {watched}")
+    others = tuple(Possible(chance, {load: 1.0}) for load, chance in likely.items() if load != ANY_LOAD)
+    text = f"{detected.why_not or 'nothing was detected'} {watched}; state its mix, or measure its own load"
+    return Mix({ANY_LOAD: 1.0}, others, None, detected.minutes, text)
 
 
 def fleet_of(hosts: Collection[Host]) -> Fleet:
@@ -107,7 +130,7 @@ def fleet_of(hosts: Collection[Host]) -> Fleet:
             pool = name_of(machine.host, disk.pool.path) if disk.pool else ""
             why = _reason_not_planned(machine, disk, mix, loads, pool in pool_rows)
             guest_fs = names.slug_for("file_system", machine.guest_fs)
-            if why or isinstance(mix, str) or machine.host.hypervisor is None or guest_fs is None:
+            if why or machine.host.hypervisor is None or guest_fs is None:
                 not_planned[name] = why
                 continue
             group = machine.host.slug
@@ -120,6 +143,7 @@ def fleet_of(hosts: Collection[Host]) -> Fleet:
                     shares={names.slug_for("workload", name) or name: share for name, share in mix.shares.items()},
                     size_bytes=float(disk.size_bytes),
                     load=loads[disk.pk],
+                    others=mix.others,
                     is_pinned=machine.is_pinned,
                     excluded=tuple(sorted({other.name for other in pools} - targets - {pool})),
                     apart=f"{group}/{machine.apart}" if machine.apart else "",
@@ -136,7 +160,7 @@ def name_of(host: Host, inside: str) -> str:
 
 
 def _reason_not_planned(
-    machine: ObservedMachine, disk: ObservedDisk, mix: Mix | str, loads: Mapping[int, float], has_pool: bool
+    machine: ObservedMachine, disk: ObservedDisk, mix: Mix, loads: Mapping[int, float], has_pool: bool
 ) -> str:
     """Return why a disk is not planned for; "" where it can be."""
     host_fs = disk.pool.host_fs if disk.pool else ""
@@ -150,11 +174,9 @@ def _reason_not_planned(
         (not _is_known(machine.guest_fs), f"its {machine.guest_fs} is no file system of the catalogue"),
         (disk.pk not in loads, f"its load was not watched in the last {WATCHED.days * 24} hours"),
     )
-    if why := next((text for is_so, text in reasons if is_so), ""):
+    if why := next((text for is_so, text in reasons if is_so), "") or (mix.text if not mix.shares else ""):
         return why
-    if isinstance(mix, str):
-        return mix
-    unknown = [name for name in mix.shares if names.slug_for("workload", name) is None]
+    unknown = [name for name in mix.shares if name != ANY_LOAD and names.slug_for("workload", name) is None]
     return f"its mix names {unknown[0]}, which is no workload of the catalogue: state it again" if unknown else ""
 
 

@@ -11,12 +11,14 @@ from experiments import permissions
 from experiments.models import ObservedDisk, ObservedMachine, ObservedPool
 from modelling.evidence import names
 from modelling.evidence.words import percent
+from modelling.fleet.placement.selectors import ANY_LOAD
 from modelling.models import Laboratory, PlacementDecision, PlacementMove, PlacementPlan
 
 from . import approvals, moves, plans
 from .comparison import KEPT, SAME, UNKNOWN, WORSE
 
 _FEW = 20
+_LEAST_SHOWN = 0.05  # probability of what a machine may do instead
 State = PlacementMove.State
 _OUTCOMES = {
     KEPT: "Kept its promise: on the same load a request takes less time than before.",
@@ -64,7 +66,7 @@ def plan_page(plan: PlacementPlan) -> PlanPage:
     asked = list(plan.moves.select_related("host"))
     confirmed = {(str(move.machine_uuid), move.disk): move for move in asked}
     rows = [
-        {**entry, "move": confirmed.get((entry["machine_uuid"], entry["disk"])), "load": _load(entry["mix"]["shares"])}
+        {**entry, "move": confirmed.get((entry["machine_uuid"], entry["disk"])), "load": _load_of(entry["mix"])}
         for entry in plan.content["machines"]
     ]
     hosts = list(plan.hosts.all())
@@ -78,9 +80,23 @@ def plan_page(plan: PlacementPlan) -> PlanPage:
     )
 
 
+def _load_of(mix: Mapping[str, Any]) -> str:
+    """Write what a plan takes a machine to do: "Mail server 100 %, from 300 minutes; else 12 % any load"."""
+    likely = "; ".join(
+        f"or with {percent(other['probability'])} {_load(other['shares'])}"
+        for other in mix.get("others", ())
+        if other["probability"] >= _LEAST_SHOWN
+    )
+    sure = f", {percent(mix['probability'])} sure" if mix["probability"] else ""
+    return "; ".join(part for part in (_load(mix["shares"]) + sure, likely, mix["text"]) if part)
+
+
 def _load(shares: Mapping[str, float]) -> str:
     """Write a mix: "Mail server 80 %, Web server 20 %", the largest share first."""
-    known, whole = names.names()["workload"], sum(shares.values())
+    known = {**names.names()["workload"], ANY_LOAD: "a load that is not known"}
+    whole = sum(shares.values())
+    if len(shares) == 1:
+        return known.get(*(2 * [*shares]))
     largest_first = sorted(shares.items(), key=lambda item: -item[1])
     return ", ".join(f"{known.get(name, name)} {percent(share / whole)}" for name, share in largest_first)
 

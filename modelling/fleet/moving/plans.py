@@ -106,10 +106,11 @@ def _machine_details(advice: Mapping[str, Any], fleet: Fleet) -> dict[str, Any]:
     """Return what the page and the moves need of a machine besides the advice."""
     disk, mix = fleet.disks[advice["machine"]], fleet.mixes[advice["machine"]]
     machine = disk.machine
+    others = [{"probability": other.probability, "shares": dict(other.shares)} for other in mix.others]
     return {
         **{"machine_id": machine.pk, "machine_uuid": str(machine.uuid), "machine_name": machine.name},
         **{"host": machine.host.slug, "disk_id": disk.pk, "disk": disk.target, "path": disk.path},
-        **{"guest_fs": machine.guest_fs, "mix": {**asdict(mix), "shares": dict(mix.shares)}},
+        **{"guest_fs": machine.guest_fs, "mix": {**asdict(mix), "shares": dict(mix.shares), "others": others}},
         "links": _links(advice, fleet),
     }
 
@@ -118,7 +119,9 @@ def _links(advice: Mapping[str, Any], fleet: Fleet) -> list[dict[str, str]]:
     """Return links to the answer for the main workload, and to the comparison of both pairs."""
     disk, mix = fleet.disks[advice["machine"]], fleet.mixes[advice["machine"]]
     hypervisor = disk.machine.host.hypervisor
-    main = names.slug_for("workload", max(mix.shares, key=lambda name: mix.shares[name])) or ""
+    main = names.slug_for("workload", max(mix.shares, key=lambda name: mix.shares[name]))
+    if main is None:
+        return []
     question = Question("fs-pair", main, hypervisor=hypervisor.slug if hypervisor else "", metric=THROUGHPUT)
     links = [{"text": "What the knowledge base says of its pairs", "address": address(question)}]
     here, there = fleet.pool_rows[advice["here"]], fleet.pool_rows[advice["pool"]]

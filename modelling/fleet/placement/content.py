@@ -5,6 +5,7 @@ Bytes are bytes, loads MiB/s, times seconds; gains are shares (0.1 is a tenth).
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from modelling.estimation.verdict import STRENGTHS
 
@@ -30,12 +31,23 @@ class Pool:
     site: str = ""
 
 
+ANY_LOAD = "any load"  # one that nobody knows
+
+
+class Possible(NamedTuple):
+    """What a machine may do. shares : as of Machine"""
+
+    probability: float
+    shares: Mapping[str, float]
+
+
 @dataclass(frozen=True)
 class Machine:
     """A virtual machine and its load.
 
     pool : where it is now; guest_fs, hypervisor : slugs
-    shares : slug of a workload to its share of the time, above 0, in any unit
+    shares : load to its share of the time, above 0, in any unit: workloads by their slugs, or ANY_LOAD
+    others : what it may do instead, each with its probability, of a sum of at most 1
     size_bytes : to copy; load : mean
     excluded : pools it must not move to
     apart : name of a group of which no two move into one pool; together : of a group that stays in one pool
@@ -48,10 +60,16 @@ class Machine:
     shares: Mapping[str, float]
     size_bytes: float
     load: float = 0.0
+    others: tuple[Possible, ...] = ()
     is_pinned: bool = False
     excluded: tuple[str, ...] = ()
     apart: str = ""
     together: str = ""
+
+    @property
+    def loads(self) -> set[str]:
+        """Return the loads of everything it may do."""
+        return {*self.shares}.union(*(other.shares for other in self.others))
 
 
 @dataclass(frozen=True)
@@ -86,6 +104,8 @@ class Prospect:
     gaining, losing : probability of gaining at least the margin, and of being slower
     strength : of the weakest answer used; laboratories : of that answer
     runs : used, on the host of the pools; measured : share of the load that these cover
+    borrowed : share of it for which runs under other loads stand; doubt : probability that it does something of which
+        nothing is known
     """
 
     ratio: float
@@ -98,6 +118,8 @@ class Prospect:
     laboratories: int
     runs: int = 0
     measured: float = 0.0
+    borrowed: float = 0.0
+    doubt: float = 0.0
 
 
 @dataclass(frozen=True)

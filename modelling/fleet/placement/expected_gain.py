@@ -16,12 +16,14 @@ from scipy.special import ndtr
 
 from kdb.pairs import pair_key
 from modelling.estimation.bayes import Posterior, quantiles, shortfall
+from modelling.estimation.machine import PLACES
 from modelling.estimation.ranking import Ranking
 from modelling.estimation.verdict import STRENGTHS
 
-from .content import Prospect, Rules, Unknown
+from .content import Possible, Prospect, Rules, Unknown
 
 _INTERVAL = np.array([0.025, 0.5, 0.975])
+_MOST_DOUBT = 0.5  # probability of a load of which nothing is known, above which nothing is said
 _NODES = 32  # normals of a reduced mixture; probabilities change by less than 1e-3
 
 
@@ -34,6 +36,7 @@ class Known:
 
     numbers : sets of pairs connected by measured comparisons; strength : of its verdict
     runs : on the pools themselves, whose names replace the host file systems in pairs; 0 for published knowledge
+    is_borrowed : whether these were under other loads
     together : function of pairs and shares of workloads to their joint posterior, of published knowledge
     """
 
@@ -42,6 +45,7 @@ class Known:
     strength: str
     laboratories: int
     runs: int = 0
+    is_borrowed: bool = False
     together: Together | None = None
 
     def joins(self, pair: str, other: str) -> bool:
@@ -127,15 +131,40 @@ def prospect(
     here: str,
     margin: float,
     pools: tuple[str, str] | None = None,
+    others: Sequence[Possible] = (),
 ) -> Prospect | Unknown:
     """Compute the prospect of a machine on the host file system `there` against `here`.
 
     pools : the pools there and here, if runs compared them; these take precedence over published knowledge
+    others : what it may do instead of the shares. Unknown where it most likely does what nothing is known of
     """
     named = ([pools] if pools else []) + ([(there, here)] if there != here else [])
     pairs = [(pair_key(guest_fs, one), pair_key(guest_fs, other)) for one, other in named]
-    total = sum(shares.values())
-    parts, missing = [], []
+    first = 1.0 - sum(other.probability for other in others)
+    ways: list[Difference] = []
+    used: list[tuple[float, Known]] = []
+    missing, doubt = [], 0.0
+    for probability, doing in (Possible(first, shares), *others):
+        parts, lacks = _known_parts(knowledge, hypervisor, doing, pairs)
+        if lacks:
+            missing += lacks
+            doubt += probability
+        else:
+            weights, means, deviations = add_differences(_differences(parts))
+            ways.append(Difference(probability * weights, means, deviations))
+            used += [(probability * share, known) for _, share, known, _ in parts]
+    if doubt > _MOST_DOUBT:
+        return Unknown(tuple(dict.fromkeys(missing)))
+    if doubt:
+        ways.append(Difference(np.array([doubt]), np.zeros(1), np.array([np.sqrt(2) * PLACES])))
+    return _make_prospect(Difference(*map(np.concatenate, zip(*ways, strict=True))), used, doubt, margin)
+
+
+def _known_parts(
+    knowledge: Knowledge, hypervisor: str, shares: Mapping[str, float], pairs: Sequence[tuple[str, str]]
+) -> tuple[list[tuple[str, float, Known, tuple[str, str]]], list[str]]:
+    """Return workload, share of all, knowledge and its pair, and the workloads under which nothing joins the pairs."""
+    total, parts, missing = sum(shares.values()), [], []
     for workload, share in shares.items():
         answers = knowledge.get((workload, hypervisor), ())
         known, pair = next(
@@ -145,11 +174,7 @@ def prospect(
             missing.append(workload)
         else:
             parts.append((workload, share / total, known, pair))
-    if missing:
-        return Unknown(tuple(missing))
-    return _make_prospect(
-        add_differences(_differences(parts)), [(share, known) for _, share, known, _ in parts], margin
-    )
+    return parts, missing
 
 
 def _differences(parts: Sequence[tuple[str, float, Known, tuple[str, str]]]) -> list[tuple[float, Difference]]:
@@ -170,10 +195,11 @@ def _differences(parts: Sequence[tuple[str, float, Known, tuple[str, str]]]) -> 
     return differences
 
 
-def _make_prospect(mixture: Difference, used: Sequence[tuple[float, Known]], margin: float) -> Prospect:
-    """Summarise a difference as a prospect. used : shares of the load, with their knowledge"""
+def _make_prospect(mixture: Difference, used: Sequence[tuple[float, Known]], doubt: float, margin: float) -> Prospect:
+    """Summarise a difference as a prospect. used : shares of the load, with their knowledge; doubt : as of Prospect"""
     weakest = min((known for _, known in used), key=lambda known: STRENGTHS.index(known.strength))
     means, deviations = (np.tile(part, (len(_INTERVAL), 1)) for part in (mixture.means, mixture.deviations))
+    own = {id(known): known for _, known in used if not known.is_borrowed}.values()
     low, middle, high = np.exp(quantiles(means, deviations, mixture.weights, _INTERVAL)).tolist()
     gaining, losing = chances(mixture, margin)
     return Prospect(
@@ -185,8 +211,10 @@ def _make_prospect(mixture: Difference, used: Sequence[tuple[float, Known]], mar
         losing=losing,
         strength=weakest.strength,
         laboratories=weakest.laboratories,
-        runs=sum(known.runs for _, known in used),
-        measured=sum(share for share, known in used if known.runs),
+        runs=max(sum(known.runs for known in own), max((known.runs for _, known in used), default=0)),
+        measured=sum(share for share, known in used if known.runs and not known.is_borrowed),
+        borrowed=sum(share for share, known in used if known.is_borrowed),
+        doubt=doubt,
     )
 
 

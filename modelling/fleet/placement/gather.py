@@ -1,7 +1,7 @@
 """Gather the evidence for plans from current answers and from runs on the machines' own pools."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, partial
 
 import numpy as np
@@ -18,7 +18,7 @@ from modelling.evidence import names
 from modelling.evidence.axes import AXES
 from modelling.evidence.question import Question
 from modelling.models import Laboratory
-from modelling.own_lab.selectors import OnPools, Runs, on_pools, published_on
+from modelling.own_lab.selectors import OnPools, Runs, load_of_machine, on_pools, sessions_on_pools
 
 from .content import RUNS, Counted, Machine, Pool
 from .expected_gain import Knowledge, Known, known_of
@@ -46,36 +46,37 @@ def load_knowledge(workloads: Iterable[str], hypervisors: Iterable[str]) -> Know
 
 def add_runs(
     known: Knowledge, machines: Sequence[Machine], pools: Sequence[Pool], measured: Iterable[Measured]
-) -> tuple[Knowledge, tuple[Counted, ...]]:
-    """Return the knowledge extended by runs on the pools under loads of the machines, and these runs.
+) -> tuple[Knowledge, tuple[Machine, ...], tuple[Counted, ...]]:
+    """Return the knowledge extended by runs on the pools, the machines, and these runs.
 
+    A machine whose own load was played on its pools does that load.
     measured : at most one of a site
     """
     everything = {question: tuple(parts) for question, parts in known.items()}
+    planned = {machine.name: machine for machine in machines}
     counted: dict[int, Counted] = {}
-    guests = sorted({machine.guest_fs for machine in machines})
-    pairs = [pair_key(guest, host_fs) for guest in guests for host_fs in {pool.host_fs for pool in pools}]
-    published = cache(lambda question: published_on(question, pairs))
     for one in sorted(measured, key=lambda one: one.site):
         host_fs = {pool.name: pool.host_fs for pool in pools if pool.site == one.site}
-        runs = Runs(one.laboratory, one.site, {place: pool for place, pool in one.places.items() if pool in host_fs})
-        there = [machine for machine in machines if machine.pool in host_fs]
-        loads = {(workload, machine.hypervisor) for machine in there for workload in machine.shares}
-        for workload, hypervisor in sorted(loads):
-            question = _question(workload, hypervisor)
-            for guest_fs, part in zip(
-                guests, on_pools(question, published(question), guests, host_fs, runs), strict=True
-            ):
-                is_asked = any(
-                    (machine.guest_fs, machine.hypervisor) == (guest_fs, hypervisor) and workload in machine.shares
-                    for machine in there
-                )
-                if is_asked and part.sitting is not None:
-                    text = runs_words(part.runs, workload, names.names())
-                    counted[part.sitting] = Counted(RUNS, part.sitting, one.site, text)
-                    own = _known_of_runs(part, guest_fs, tuple(host_fs))
-                    everything[workload, hypervisor] = (own, *everything.get((workload, hypervisor), ()))
-    return everything, tuple(counted.values())
+        places = {place: pool for place, pool in one.places.items() if pool in host_fs}
+        sessions = sessions_on_pools(Runs(one.laboratory, one.site, places))
+        loads: dict[tuple[str, str], set[str]] = {}
+        for machine in machines:
+            if machine.pool in host_fs:
+                if (own := load_of_machine(machine.name)) in sessions:
+                    machine = planned[machine.name] = replace(machine, shares={own: 1.0}, others=())
+                loads.setdefault((machine.guest_fs, machine.hypervisor), set()).update(machine.loads)
+        for (guest_fs, hypervisor), asked in sorted(loads.items()):
+            question = _question("", hypervisor)
+            for load, part in on_pools(question, one.laboratory, guest_fs, sorted(asked), host_fs, sessions).items():
+                here = _known_of_runs(part, guest_fs, tuple(host_fs))
+                everything[load, hypervisor] = (here, *everything.get((load, hypervisor), ()))
+                for number in part.sittings:
+                    counted[number] = Counted(RUNS, number, one.site, "")
+        for load, session in sessions.items():
+            if session.session.pk in counted:
+                text = runs_words(session.runs, load, names.names())
+                counted[session.session.pk] = Counted(RUNS, session.session.pk, one.site, text)
+    return everything, tuple(planned.values()), tuple(counted.values())
 
 
 def _known_of_runs(part: OnPools, guest_fs: str, pools: Sequence[str]) -> Known:
@@ -85,7 +86,8 @@ def _known_of_runs(part: OnPools, guest_fs: str, pools: Sequence[str]) -> Known:
     pairs = tuple(pair_key(guest_fs, pool) for pool in pools)
     compared = frozenset(pair_key(guest_fs, pool) for pool in part.measured)
     posterior = Posterior(pairs, few.weights, few.means, few.covariances, few.extras)
-    return Known(posterior, (compared,) if len(compared) > 1 else (), STRENGTHS[-1], 1, part.runs)
+    strength = STRENGTHS[-1 if part.is_own else -2]
+    return Known(posterior, (compared,), strength, 1, part.runs, is_borrowed=not part.is_own)
 
 
 def _question(workload: str, hypervisor: str) -> Question:

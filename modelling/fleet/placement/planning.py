@@ -15,6 +15,7 @@ from kdb.pairs import pair_key
 
 from .assignment import Assignment, Filling, Problem, assign
 from .content import (
+    ANY_LOAD,
     CONSTRAINED,
     EXACT,
     METHODS,
@@ -30,6 +31,7 @@ from .content import (
     Machine,
     Plan,
     Pool,
+    Possible,
     Prospect,
     Rules,
     ToMeasure,
@@ -83,8 +85,10 @@ class _Prospects:
             there: str,
             here: str,
             pools: tuple[str, str] | None,
+            others: tuple[tuple[float, tuple[tuple[str, float], ...]], ...],
         ) -> Prospect | Unknown:
-            return prospect(knowledge, hypervisor, guest_fs, dict(shares), there, here, rules.margin, pools)
+            instead = [Possible(probability, dict(doing)) for probability, doing in others]
+            return prospect(knowledge, hypervisor, guest_fs, dict(shares), there, here, rules.margin, pools, instead)
 
         self._of = of
         parts = [part for several in knowledge.values() for part in several if part.runs]
@@ -94,7 +98,8 @@ class _Prospects:
         ran = {pair_key(machine.guest_fs, pool.name) for pool in (there, here)} <= self._on_pools
         shares = tuple(sorted(machine.shares.items()))
         pools = (there.name, here.name) if ran else None
-        return self._of(machine.hypervisor, machine.guest_fs, shares, there.host_fs, here.host_fs, pools)
+        others = tuple((other.probability, tuple(sorted(other.shares.items()))) for other in machine.others)
+        return self._of(machine.hypervisor, machine.guest_fs, shares, there.host_fs, here.host_fs, pools, others)
 
 
 class _Site:
@@ -233,7 +238,8 @@ def _to_measure(machines: Sequence[Machine], pools: Sequence[Pool], seen: _Prosp
             prospect = seen(machine, there, here) if there.host_fs != here.host_fs else None
             if isinstance(prospect, Unknown):
                 first, second = sorted(pair_key(machine.guest_fs, pool.host_fs) for pool in (here, there))
-                asked |= {(workload, machine.hypervisor, (first, second)) for workload in prospect.missing}
+                workloads = (workload for workload in prospect.missing if workload != ANY_LOAD)
+                asked |= {(workload, machine.hypervisor, (first, second)) for workload in workloads}
         waiting.update(asked)
     ordered = sorted(waiting.items(), key=lambda item: (-item[1], item[0]))
     return tuple(ToMeasure(*asked, machines=number) for asked, number in ordered)

@@ -7,12 +7,24 @@ from typing import Any
 from modelling.estimation import ranking
 from modelling.evidence import names
 
-from .content import FleetError, Machine, Plan, Pool, Rules
+from .content import ANY_LOAD, FleetError, Machine, Plan, Pool, Possible, Rules
 from .gather import Measured, add_runs, load_knowledge
 from .planning import plan
 from .words import describe_gap, explanation, to_measure_words
 
-__all__ = ["MODEL", "FleetError", "Machine", "Measured", "Plan", "Pool", "Rules", "compute_plan", "plan_document"]
+__all__ = [
+    "ANY_LOAD",
+    "MODEL",
+    "FleetError",
+    "Machine",
+    "Measured",
+    "Plan",
+    "Pool",
+    "Possible",
+    "Rules",
+    "compute_plan",
+    "plan_document",
+]
 
 MODEL = f"ranking {ranking.METHOD}"  # version of the model behind a plan
 
@@ -21,10 +33,10 @@ def compute_plan(
     machines: Sequence[Machine], pools: Sequence[Pool], rules: Rules, measured: Sequence[Measured] = ()
 ) -> Plan:
     """Return the plan by current answers and by runs on the pools. Raises FleetError."""
-    workloads = sorted({workload for machine in machines for workload in machine.shares})
+    workloads = sorted({load for machine in machines for load in machine.loads} - {ANY_LOAD})
     published = load_knowledge(workloads, sorted({machine.hypervisor for machine in machines}))
-    knowledge, runs = add_runs(published, machines, pools, measured)
-    best = plan(machines, pools, knowledge, rules)
+    knowledge, planned, runs = add_runs(published, machines, pools, measured)
+    best = plan(planned, pools, knowledge, rules)
     return replace(best, measured=tuple(dict.fromkeys(counted.site for counted in runs)), counted=runs)
 
 

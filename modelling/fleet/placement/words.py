@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from modelling.evidence.axes import AXES, entry_label
 from modelling.evidence.words import counted, load, percent, size, times
+from modelling.own_lab.content import LIKE
 
 from .content import (
     BEST_FOUND,
@@ -32,7 +33,7 @@ _FORBIDS = {
 _STAYS = {
     PINNED: "It is pinned.",
     NO_CHOICE: "Every pool it may move to lies on the same host file system, and nothing compares them.",
-    NOT_KNOWN: "No numbers compare the host file systems under its load; what to measure is listed with the plan.",
+    NOT_KNOWN: "No numbers compare the pools under its load; measure them, by runs or as listed with the plan.",
     NOT_SURE: "The evidence does not carry a move.",
     NO_GAIN: "No pool promises more than copying costs.",
     CONSTRAINED: "It would gain elsewhere, and a constraint forbids it.",
@@ -58,14 +59,15 @@ def explanation(advice: Advice) -> tuple[str, ...]:
 def describe_prospect(prospect: Prospect) -> str:
     """Write a prospect as a sentence."""
     is_here, is_all = prospect.runs > 0, prospect.measured > 0.999
-    who = (
-        "A new laboratory is"
-        if not is_here
-        else f"Measured here, {counted(prospect.runs, 'run')}"
-        + (": it is" if is_all else f" under {percent(prospect.measured)} of its load: it is")
-    )
+    under = " under other loads" if prospect.borrowed > prospect.measured else ""
+    if not (is_all or under):
+        under = f" under {percent(prospect.measured)} of its load"
+    who = f"Measured here, {counted(prospect.runs, 'run')}{under}: it is" if is_here else "A new laboratory is"
     published = f"the evidence is {prospect.strength} ({counted(prospect.laboratories, 'laboratory', 'laboratories')})"
-    rests = "" if is_all else f"; {'of the rest ' if is_here else ''}{published}"
+    elsewhere = 1.0 - prospect.measured - prospect.borrowed - prospect.doubt
+    rests = f"; {'of the rest ' if is_here else ''}{published}" if elsewhere > 0.001 else ""
+    if prospect.doubt > 0.001:
+        rests += f"; with {percent(prospect.doubt)} probability it does something of which nothing is known"
     return (
         f"{who} expected to see {times(prospect.ratio)} times the throughput (95 %: {prospect.low:.2f} to "
         f"{prospect.high:.2f}): it gains with {percent(prospect.gaining)}, loses with {percent(prospect.losing)} "
@@ -88,7 +90,9 @@ def to_measure_words(missing: ToMeasure, names: Mapping[str, Mapping[str, str]])
 
 def runs_words(runs: int, workload: str, names: Mapping[str, Mapping[str, str]]) -> str:
     """Write which runs a plan uses."""
-    return f"{counted(runs, 'run').capitalize()} under {load(names['workload'].get(workload, workload))}."
+    of_machine = workload.removeprefix(LIKE)
+    under = f"the load of {of_machine}" if of_machine != workload else load(names["workload"].get(workload, workload))
+    return f"{counted(runs, 'run').capitalize()} under {under}."
 
 
 def describe_gap(plan: Plan) -> str:

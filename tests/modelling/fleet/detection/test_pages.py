@@ -6,7 +6,7 @@ import pytest
 
 from experiments.models import FileSystem, ObservedMachine
 from experiments.published_evidence import signatures
-from modelling.fleet.detection import persistence, selectors
+from modelling.fleet.detection import persistence
 from modelling.fleet.detection.classifier import METHOD
 from modelling.models import DetectedHour, DetectionModel
 from tests import factories
@@ -87,7 +87,6 @@ def test_what_is_not_told_apart_and_what_is_no_workload_is_said_beside_the_mix(c
     for words in (
         "50 % a database that reads and flushes or varmail (not told apart)",
         "33 % everything read, one file after another",
-        "Plans do not use it: Only 17 % of the minutes",
     ):
         assert words in text, words
     mix = client.get(f"/api/v1/observed-machines/{machine.pk}/mix/").json()
@@ -104,7 +103,7 @@ def test_the_page_of_the_model_says_what_it_reached(client, operator):
         assert words in text, words
     report = client.get("/api/v1/detection-model/").json()["report"]
     assert "varmail" not in {label for told in report["held_back"].values() for label in told}
-    assert max(report["sureness"].values()) < selectors.LEAST_SURENESS  # as long as programs are told as workloads
+    assert max(report["sureness"].values()) < 0.9  # as long as programs are told as workloads
     assert report["foreign_told"] > 0.05
 
 

@@ -77,8 +77,7 @@ def test_hours_are_told_by_their_minutes_however_often(known, machine):
     mix = selectors.mix_of(machine)
     assert mix.shares == {"mail": 0.6, "web": 0.4}
     assert mix.idle == pytest.approx(1 / 6)
-    assert 0.5 < mix.probability < selectors.LEAST_SURENESS  # so few classes say little of loads that are not known
-    assert "plans need 90 %" in mix.why_not_planned
+    assert 0.5 < mix.probability < 0.9  # so few classes say little of loads that are not known
 
 
 def test_loads_that_are_no_workload_or_not_told_apart_are_counted_beside_the_mix(known, machine):
@@ -98,20 +97,35 @@ def test_loads_that_are_no_workload_or_not_told_apart_are_counted_beside_the_mix
     mix = selectors.mix_of(machine)
     assert mix.shares == {"web": 1.0}
     assert mix.others == {"backup": 0.4, "flushed-database or mail": 0.4}
-    assert "Only 20 % of the minutes that were not idle" in mix.why_not_planned
+    planned = observed_fleet.mixes_of([machine])[machine.pk]
+    assert (planned.shares, planned.probability) == ({"web": 1.0}, pytest.approx(0.2 * mix.probability))
+    instead = {name: other.probability for other in planned.others for name in other.shares}
+    # Of the minutes like several, half are taken to be one of them, and a backup is like nothing that is measured.
+    assert instead == {
+        "database": pytest.approx(0.1),
+        "mail": pytest.approx(0.1),
+        "any load": pytest.approx(0.8 - 0.2 * mix.probability),
+    }
 
 
-@pytest.mark.parametrize(("certainty", "planned"), [(0.89, False), (0.91, True)])
-def test_plans_use_a_mix_only_where_it_is_sure_enough(machine, certainty, planned):
+@pytest.mark.parametrize(
+    ("minutes", "shares", "others"),
+    [
+        ({"shares": {"mail": 30}, "certainty": 24.0}, {"mail": 1.0}, {"any load": 0.2}),
+        ({"shares": {"mail": 15}, "certainty": 12.0, "unlike": 15}, {"mail": 1.0}, {"any load": 0.6}),
+        ({"shares": {"mail": 15}, "certainty": 12.0, "idle": 15}, {"mail": 1.0}, {"any load": 0.2}),
+        ({"unlike": 30}, {"any load": 1.0}, {}),
+        ({"others": {"log": 30}}, {"any load": 1.0}, {"sync-write": 0.5}),
+        ({"idle": 30}, {}, {}),
+    ],
+)
+def test_plans_weigh_what_a_machine_may_do_by_how_sure_detection_is(machine, minutes, shares, others):
     model = DetectionModel.objects.create(method=persistence.METHOD, digest="0", signatures=80, training={}, report={})
-    shown = {"minutes": 30, "idle": 0, "unlike": 0, "shares": {"mail": 30}, "certainty": 30 * certainty}
-    DetectedHour.objects.create(machine=machine, starts_at=this_hour(), model=model, **shown)
-    mix = selectors.mix_of(machine)
-    assert mix.shares == {"mail": 1.0}
-    assert (mix.why_not_planned is None) is planned
-    used = observed_fleet.mixes_of([machine])[machine.pk]
-    assert isinstance(used, observed_fleet.Mix) is planned
-    assert planned or "what it does is not known: state its mix" in used
+    empty = {"minutes": 30, "idle": 0, "unlike": 0, "shares": {}, "others": {}, "certainty": 0.0}
+    DetectedHour.objects.create(machine=machine, starts_at=this_hour(), model=model, **empty | minutes)
+    load = observed_fleet.mixes_of([machine])[machine.pk]
+    assert load.shares == shares
+    assert {name: other.probability for other in load.others for name in other.shares} == pytest.approx(others)
 
 
 def test_another_model_tells_the_kept_hours_again(known, machine):

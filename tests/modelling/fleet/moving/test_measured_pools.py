@@ -6,10 +6,12 @@ from math import log
 import pytest
 from django.contrib.auth import get_user_model
 from django.urls import reverse
+from django.utils.timezone import now
 
 from experiments.models import FileSystem, Workload
+from modelling.fleet.detection import persistence
 from modelling.fleet.moving import comparison, moves, outcomes, plans
-from modelling.models import PlacementMove, PlacementPlan, PlacementPolicy
+from modelling.models import DetectedHour, DetectionModel, PlacementMove, PlacementPlan, PlacementPolicy
 from modelling.own_lab import laboratories, sessions
 from modelling.own_lab.content import Choice
 from tests.factories import entry, make_pool, make_user
@@ -79,7 +81,6 @@ def test_without_runs_on_both_the_plan_is_as_today(ada, host, laboratory):
     assert before["why"] == "not known"  # the pool on XFS: nothing is published; that on ext4 is not compared
     for fields in (
         {"machine": "box"},
-        {"workload": "fileserver"},
         {"choices": [GUESTS[0], Choice("else", "/srv/else", {"guest_fs": "ext4"})]},
     ):
         measure(laboratory, **fields)
@@ -103,13 +104,75 @@ def test_what_the_newest_sitting_says_counts(ada, host, laboratory):
     assert advice(host, ada)["pool"] == "kvm-1/srv/ext4"
 
 
-def test_every_load_of_a_machine_has_to_be_measured_where_nothing_else_compares_the_pools(ada, host, laboratory):
-    measure(laboratory)
-    plans.state_mix(host.observed_machines.get(), {"varmail": 3.0, "fileserver": 1.0}, user=ada)
-    assert advice(host, ada)["why"] == "not known"
+def test_runs_under_one_load_tell_of_others_at_a_distance(ada, host, laboratory):
     measure(laboratory, workload="fileserver")
+    borrowed = advice(host, ada)
+    assert borrowed["why"] == "not sure"
+    assert (borrowed["prospect"]["measured"], borrowed["prospect"]["borrowed"]) == (0.0, 1.0)
+    assert "four runs under other loads: it is expected to see 1." in borrowed["explanation"][1]
+    measure(laboratory)
+    assert (advice(host, ada)["why"], advice(host, ada)["prospect"]["measured"]) == ("moves", 1.0)
+    plans.state_mix(host.observed_machines.get(), {"varmail": 3.0, "fileserver": 1.0}, user=ada)
+    assert (advice(host, ada)["why"], advice(host, ada)["prospect"]["measured"]) == ("moves", 1.0)
+
+
+def detected(host, **minutes) -> None:
+    """Let detection say this of the mail server, of thirty minutes; nothing is stated."""
+    machine = host.observed_machines.get()
+    plans.state_mix(machine, {}, user=None)
+    model, _ = DetectionModel.objects.get_or_create(
+        method=persistence.METHOD, digest="0", defaults={"signatures": 80, "training": {}, "report": {}}
+    )
+    empty = {"minutes": 30, "idle": 0, "unlike": 0, "shares": {}, "others": {}, "certainty": 0.0}
+    at = now().replace(minute=0, second=0, microsecond=0)
+    DetectedHour.objects.update_or_create(machine=machine, starts_at=at, defaults={"model": model, **empty | minutes})
+
+
+def test_a_load_that_detection_is_fairly_sure_of_moves_where_other_loads_do_not_speak_against_it(ada, host, laboratory):
+    measure(laboratory, ratio=6.0)
+    detected(host, shares={"varmail": 30}, certainty=24.0)
     told = advice(host, ada)
-    assert (told["why"], told["prospect"]["measured"]) == ("moves", 1.0)
+    assert (told["why"], told["pool"]) == ("moves", "kvm-1/srv/nvme")
+    assert (told["mix"]["probability"], told["mix"]["others"][0]["probability"]) == pytest.approx((0.8, 0.2))
+    assert (told["prospect"]["measured"], told["prospect"]["borrowed"]) == pytest.approx((0.8, 0.2))
+    measure(laboratory, workload="fileserver", ratio=1 / 6.0)
+    assert advice(host, ada)["why"] == "not sure"
+
+
+def test_a_machine_that_is_unlike_anything_known_moves_where_every_load_that_was_measured_says_so(
+    client, ada, host, laboratory
+):
+    detected(host, unlike=30)
+    assert advice(host, ada)["why"] == "not known"
+    for workload in ("varmail", "fileserver", "database", "sequential-write"):
+        measure(laboratory, ratio=6.0, workload=workload)
+        why = advice(host, ada)["why"]
+    assert why == "moves"
+    client.force_login(ada)
+    page = client.get(reverse("placement-plan", args=[PlacementPlan.objects.latest("pk").pk])).content.decode()
+    assert "its load: a load that is not known" in page
+    assert "under other loads" in page
+    measure(laboratory, ratio=1 / 6.0)
+    assert advice(host, ada)["why"] == "not sure"
+
+
+def test_what_is_like_a_database_is_as_the_measured_database(ada, host, laboratory):
+    detected(host, others={"flushed-database": 30})
+    measure(laboratory, ratio=6.0, workload="database")
+    told = advice(host, ada)
+    assert (told["prospect"]["measured"], told["prospect"]["borrowed"]) == (0.5, 0.5)
+
+
+def test_its_own_load_on_both_pools_decides_for_a_machine(ada, host, laboratory):
+    detected(host, unlike=30)
+    for workload in ("varmail", "fileserver"):
+        measure(laboratory, ratio=1 / 6.0, workload=workload)
+    load = {"machine": "kvm-1/mail-1", "sentence": "As mail-1.", "load": {}}
+    measure(laboratory, ratio=1.5, workload="", like=load)
+    plan = plans.make_plan([host], user=ada)
+    (told,) = plan.content["machines"]
+    assert (told["why"], told["pool"], told["prospect"]["measured"]) == ("moves", "kvm-1/srv/nvme", 1.0)
+    assert "under the load of kvm-1/mail-1." in plan.content["counted"][0]["text"]
 
 
 @pytest.fixture

@@ -63,12 +63,17 @@ def test_what_is_not_known_is_not_planned_for_and_told(host):
     make_machine(host, "gone", seen_at=now() - timedelta(days=1), **known)
     plan = plan_of(host)
     told = {entry["machine"]: entry["why"] for entry in plan.content["not_planned"]}
-    assert advised(plan) == {}
+    (unlike,) = plan.content["machines"]
+    assert (unlike["machine"], unlike["why"], unlike["mix"]["shares"]) == (
+        "kvm-1/unlike",
+        "not known",
+        {"any load": 1.0},
+    )
+    assert "state its mix, or measure its own load" in unlike["mix"]["text"]
     assert {name.removeprefix("kvm-1/"): why.split(":")[0] for name, why in told.items()} == {
         "asleep": "it does not run",
         "unknown-fs": "its guest file system is not known",
         "unwatched": "its load was not watched in the last 24 hours",
-        "unlike": "what it does is not known",
         "odd-guest": "its f2fs is no file system of the catalogue",
         "odd-pool": "its image lies on f2fs, which is no file system of the catalogue",
     }

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from scipy.stats import norm
 
 from modelling.estimation.bayes import posterior
 from modelling.estimation.network import Trial
-from modelling.fleet.placement.content import Prospect, Rules, Unknown
+from modelling.fleet.placement.content import Possible, Prospect, Rules, Unknown
 from modelling.fleet.placement.expected_gain import (
     Difference,
     Known,
@@ -68,6 +69,20 @@ def test_a_mix_adds_the_shares_of_independent_differences():
     """3 to 1 of the same: mean 0.5, variance 0.09 (9 + 1) / 16."""
     promise = on_xfs(MAIL, shares={"varmail": 75, "webserver": 25})
     assert promise.losing == pytest.approx(norm.cdf(-0.5 / (0.3 * math.sqrt(10 / 16))))
+
+
+def test_what_a_machine_may_do_instead_counts_by_its_probability_and_not_on_average():
+    """0.8 of N(0.5, 0.3²) and 0.2 of N(-0.5, 0.3²), not N(0.3, ...)."""
+    knowledge = {("varmail", "kvm"): [MAIL], ("log", "kvm"): [known({"ext4-on-ext4": 0.0, "ext4-on-xfs": -0.5}, 0.3)]}
+    ask = partial(prospect, knowledge, "kvm", "ext4", {"varmail": 1.0}, "xfs", "ext4", 0.1)
+    promise = ask(others=[Possible(0.2, {"log": 1.0})])
+    assert promise.losing == pytest.approx(0.8 * norm.cdf(-0.5 / 0.3) + 0.2 * norm.cdf(0.5 / 0.3))
+    assert promise.gain == pytest.approx(0.6 * on_xfs(MAIL).gain)
+    # Of a load that nothing is known of half loses, and none is gained: two disks that nobody measured.
+    unknown = ask(others=[Possible(0.2, {"any load": 1.0})])
+    assert unknown.losing == pytest.approx(0.8 * norm.cdf(-0.5 / 0.3) + 0.2 / 2)
+    assert (unknown.gain, unknown.doubt) == pytest.approx((0.8 * on_xfs(MAIL).gain, 0.2))
+    assert ask(others=[Possible(0.6, {"any load": 1.0})]) == Unknown(("any load",))
 
 
 def test_joining_neighbours_of_a_mixture_moves_no_probability_by_a_thousandth():
