@@ -76,14 +76,20 @@ class Standing:
 
 
 def add_place_variance(
-    known: Components, places: Sequence[str], workloads: Sequence[str] | None = None, *, are_alike: bool | np.ndarray
+    known: Components,
+    places: Sequence[str],
+    workloads: Sequence[str] | None = None,
+    *,
+    are_alike: bool | np.ndarray,
+    across: float = ACROSS,
 ) -> Components:
     """Add the variance between places, and between choices that differ in more than their entries.
 
     places, workloads : (n,), workloads None: the same; are_alike : whether choices differ in entries only, one or (n,)
+    across : share of the variance between places that is common to all workloads
     """
     names, under = np.array(places), np.array(workloads or [""] * len(places))
-    same = (names[:, None] == names) * np.where(under[:, None] == under, 1.0, ACROSS)
+    same = (names[:, None] == names) * np.where(under[:, None] == under, 1.0, across)
     own = np.where(are_alike, 0.0, ALIKE**2) * np.ones(len(places))
     return known._replace(extras=known.extras + PLACES**2 * same + np.diag(own))
 

@@ -2,7 +2,7 @@
 
 A run counts for the pool whose path or name is its place. Of each load the newest session with runs on two pools or
 more counts, of at most MOST_LOADS loads. Runs under one load tell of every other load what host storages have in common
-(`machine.ACROSS`), so that a load which nobody measured there, or nobody knows, has an answer too. A run measured the
+(`ACROSS`), so that a load which nobody measured there, or nobody knows, has an answer too. A run measured the
 guest file system on that pool, or something else there, which then follows at a distance
 (`machine.add_place_variance`). Source: docs/models/here.md.
 """
@@ -12,11 +12,13 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
+from scipy.stats import multivariate_normal
 
 from kdb.pairs import pair_key
 from modelling.answers.knowledge import knowledge_of
 from modelling.estimation import machine, sequential
 from modelling.estimation.machine import Block, Machine
+from modelling.estimation.value import Components
 from modelling.evidence.question import Question
 from modelling.models import Laboratory, Sitting
 
@@ -25,6 +27,10 @@ from .prior import prior_in_laboratory
 from .sessions import blocks_of, choices_of
 
 MOST_LOADS = 8
+# Shares of the variance between disks that are common to all loads, equally likely before there are runs: those under
+# several loads on the same pools tell how much pools are alike.
+ACROSS = (0.2, 0.5, 0.8, 0.95)
+_LEVEL = 100.0  # variance of the level of a load's runs: flat
 _MOST_SESSIONS = 60  # that are looked at
 _OF_A_PAIR = {"guest_fs", "host_fs", "backend"}
 
@@ -120,19 +126,24 @@ def on_pools(
                 ran[load, number] = len(elements)
                 elements.append((load, pool))
                 keys.append((load, pair_key(choice.settings.get("guest_fs") or guest_fs, pools[pool])))
-    before = machine.add_place_variance(
-        prior_in_laboratory(question, known, keys, laboratory),
-        [pool for _, pool in elements],
-        [load for load, _ in elements],
-        are_alike=np.arange(len(elements)) < size,
-    )
-    oldest_first = sorted(sessions.items(), key=lambda item: item[1].session.pk)
-    now = sequential.update_with_sessions(
-        before,
-        [
-            [replace(block, entries=tuple(ran[load, number] for number in block.entries)) for block in own.blocks]
-            for load, own in oldest_first
-        ],
+    published = prior_in_laboratory(question, known, keys, laboratory)
+    priors = [
+        machine.add_place_variance(
+            published,
+            [pool for _, pool in elements],
+            [load for load, _ in elements],
+            are_alike=np.arange(len(elements)) < size,
+            across=across,
+        )
+        for across in ACROSS
+    ]
+    blocks = {
+        load: [replace(block, entries=tuple(ran[load, number] for number in block.entries)) for block in own.blocks]
+        for load, own in sorted(sessions.items(), key=lambda item: item[1].session.pk)  # the oldest first
+    }
+    now = _average(
+        [sequential.update_with_sessions(prior, blocks.values()) for prior in priors],
+        [_log_evidence(prior, blocks) for prior in priors],
     )
     return {
         load: OnPools(
@@ -145,3 +156,32 @@ def on_pools(
         for load in loads
         if (bearing := [sessions[load]] if load in sessions else [*sessions.values()])
     }
+
+
+def _log_evidence(prior: Components, blocks: Mapping[str, Sequence[Block]]) -> float:
+    """Return the log density of the choices' mean outcomes, up to a level of each load, as one normal."""
+    weights, means, covariances = Machine.from_components(prior)
+    outcomes: dict[int, list[float]] = {}
+    load_of: dict[int, str] = {}
+    for load, of_load in blocks.items():
+        for block in of_load:
+            for entry, outcome in zip(block.entries, block.outcomes, strict=True):
+                outcomes.setdefault(entry, []).append(outcome)
+                load_of[entry] = load
+    at = [*outcomes]
+    loads = np.array([load_of[entry] for entry in at])
+    errors = np.array([sequential.USUAL**2 / len(outcomes[entry]) for entry in at])
+    mean = weights @ means
+    apart = means - mean
+    spread = np.tensordot(weights, covariances, 1) + (weights * apart.T) @ apart
+    level = _LEVEL * (loads[:, None] == loads)
+    own = spread[np.ix_(at, at)] + level + np.diag(errors)
+    return float(multivariate_normal.logpdf([np.mean(outcomes[entry]) for entry in at], mean[at], own))
+
+
+def _average(machines: Sequence[Machine], logs: Sequence[float]) -> Machine:
+    """Return the mixture of what is known under several assumptions, weighted by their evidence."""
+    likely = np.exp(np.array(logs) - max(logs))
+    shares = likely / likely.sum()
+    weights = np.concatenate([share * one.weights for share, one in zip(shares, machines, strict=True)])
+    return Machine(weights, *(np.concatenate([one[part] for one in machines]) for part in (1, 2)))

@@ -1,4 +1,4 @@
-"""Fleets whose truth is known, and seven ways to place them. No Django.
+"""Fleets whose truth is known, and eight ways to place them.
 
 A world draws the effects of pairs of file systems from their posterior, lets further laboratories measure them if
 asked, and gives each site effects of its own, as a new laboratory has them, that drift, and each pool a disk of its
@@ -17,13 +17,14 @@ from kdb.pairs import pair_key, pair_parts
 from modelling.estimation.bayes import Posterior
 from modelling.estimation.verdict import Basis, strength
 from modelling.fleet.placement.assignment import Filling, Problem, assign
-from modelling.fleet.placement.content import FleetError, Prospect, Rules
+from modelling.fleet.placement.content import ANY_LOAD, FleetError, Possible, Prospect, Rules
 from modelling.fleet.placement.expected_gain import Knowledge, Known, is_sure, prospect
 
-from .pools import measured_on_pools, pool_name
+from .detections import detected
+from .pools import any_load, measured_on_pools, pool_name
 
-POLICIES = NEVER, LIST, RANDOM, POINT, KDB, MEASURED, ORACLE = (
-    *("never", "list", "random", "point", "kdb", "measured", "oracle"),
+POLICIES = NEVER, LIST, RANDOM, POINT, KDB, MEASURED, DETECTED, ORACLE = (
+    *("never", "list", "random", "point", "kdb", "measured", "detected", "oracle"),
 )
 # The oracle knows the true effects and those to come. It plans for the lives of its machines or for the period alone,
 # and in hindsight takes what came to most, another policy's moves if need be.
@@ -36,6 +37,8 @@ LEAVE, PINNED, APART = 0.05, 0.05, 0.1  # shares of machines: a period, of all, 
 SIZE, LOAD, VARIES = 40 * 2.0**30, 10.0, 0.7  # medians of machines in bytes and MiB/s; standard deviation of their ln
 ROOM, RESERVE, CARRIES = 0.4, 0.1, 1.3  # free and reserved space, and the most load, as shares of a pool's mean use
 OF_ALL_LOADS = 0.8  # of the variance between disks: what is the same under every workload
+UNKNOWN, UNLIKE = 3, 0.3  # loads that nobody knows; standard deviation of their pairs' ln throughput about the others
+VIEWS = 4  # different detections of machines of one kind
 SECOND_SHARE = 0.3  # of the second workload, where a machine has two
 _SEARCH_SECONDS, _GAP = 60.0, 0.01
 
@@ -47,6 +50,7 @@ class Outcome:
     gains : of each world, mean ln throughput of a machine and period against never moving
     harms : of each world, the share of its machines that was harmed
     lives, harmed : machines that were there, and those that would have fared better unmoved
+    again : machines that were moved more than once
     runs : that were made on the pools before anything was decided
     seconds : to decide; planned, bound : sums of what the plans promised and of their bounds; 0 where it makes none
     """
@@ -56,6 +60,7 @@ class Outcome:
     moves: int = 0
     lives: int = 0
     harmed: int = 0
+    again: int = 0
     runs: int = 0
     bytes_copied: float = 0.0
     seconds: float = 0.0
@@ -69,7 +74,7 @@ class Outcome:
 
     def add(self, other: "Outcome") -> None:
         """Add the other's counts, but not its gains, harms and runs."""
-        for name in ("moves", "lives", "harmed", "bytes_copied", "seconds", "planned", "bound"):
+        for name in ("moves", "lives", "harmed", "again", "bytes_copied", "seconds", "planned", "bound"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
 
 
@@ -79,13 +84,14 @@ class Fleet:
 
     slots : (T, n) number of the machine in each slot; a newcomer has its predecessor's size, load and first pool
     left : (T, n) periods that it will still be there, this one counted
-    kinds : (T, n) place in `loads`, whose rows are shares of the workloads and a guest file system
+    kinds : (T, n) place in `World.kinds`; views : (T, n) which of the detections of that kind it has
     host : (P,) place of the pool's host file system; first : (n,) pool
     """
 
     slots: np.ndarray
     left: np.ndarray
     kinds: np.ndarray
+    views: np.ndarray
     host: np.ndarray
     first: np.ndarray
     sizes: np.ndarray
@@ -106,6 +112,8 @@ def simulate(
     seed: int,
     disks: float = 0.0,
     runs: int = 3,
+    unknown: float = 0.0,
+    common: float = OF_ALL_LOADS,
 ) -> dict[str, Outcome]:
     """Simulate every policy and return the outcome of each.
 
@@ -116,22 +124,25 @@ def simulate(
     laboratories : that measure every pair before anything is decided, beside what is known
     noise : variance of ln throughput of what a laboratory measures
     disks : standard deviation of ln throughput between two pools of one host file system; 0: none
-    runs : that `measured` makes on each pool under each workload at most, on average over the pools
+    runs : that `measured` and `detected` make on each pool under each workload at most, on average over the pools
+    unknown : share of machines whose load is none of the workloads
+    common : share of the variance between disks that is the same under every load
 
     """
     outcomes = {policy: Outcome() for policy in POLICIES}
     for stream in np.random.SeedSequence(seed).spawn(worlds):
         rng = np.random.default_rng(stream)
-        world = World(known, laboratories, noise, rules, rng)
+        world = World(known, laboratories, noise, rules, rng, common)
         gained, before = (
             dict.fromkeys(POLICIES, 0.0),
             {way: (so_far.harmed, so_far.lives) for way, so_far in outcomes.items()},
         )
         for size in _sites(machines):
-            site, of_host, lot = fleet(size, world, rng), world.site_effects(rng), rng.integers(2**32)
+            site = fleet(size, world, rng, unknown=unknown)
+            of_host, lot = world.site_effects(rng), rng.integers(2**32)
             truth = of_host[:, :, site.host] + disks * world.disk_effects(len(site.host), rng)
             gains, ran_first = world.measured(site.host, truth[0], runs, rules, np.random.default_rng([int(lot), 1]))
-            expected = world.expected(site.host) | {MEASURED: gains}
+            expected = world.expected(site.host) | gains
             ran = {
                 way: _run(way, site, truth, world, expected, rules, np.random.default_rng(lot))
                 for way in (*POLICIES[:-1], *_ORACLES)
@@ -140,7 +151,8 @@ def simulate(
             for policy, outcome in outcomes.items():
                 outcome.add(ran[policy])
                 gained[policy] += ran[policy].gains[0]
-            outcomes[MEASURED].runs += ran_first
+            for policy in gains:
+                outcomes[policy].runs += ran_first
         for policy, outcome in outcomes.items():
             outcome.gains.append(gained[policy] / machines / PERIODS)
             harmed, lives = before[policy]
@@ -195,12 +207,20 @@ def _sites(machines: int) -> list[int]:
 class World:
     """True effects, and what each policy believes of them by kind of load, host here and host there.
 
-    kinds : rows of (shares (K,), guest file system)
+    kinds : rows of (shares (K + UNKNOWN,), guest file system): of workloads, and of loads that nobody knows
+    views : of each kind, VIEWS times what detection says of a machine of that kind
     """
 
     def __init__(
-        self, known: Mapping[str, Known], laboratories: int, noise: float, rules: Rules, rng: np.random.Generator
+        self,
+        known: Mapping[str, Known],
+        laboratories: int,
+        noise: float,
+        rules: Rules,
+        rng: np.random.Generator,
+        common: float = OF_ALL_LOADS,
     ) -> None:
+        self.common = common
         self.workloads = sorted(known)
         self.pairs = sorted(known[self.workloads[0]].posterior.treatments)
         parts = [pair_parts(pair) for pair in self.pairs]
@@ -217,7 +237,15 @@ class World:
             for j in range(len(of_mix))
             if i != j
         ]
-        self.kinds = [(shares, guest) for shares in [*of_mix, *two] for guest in self.guests]
+        of_workloads = [np.pad(shares, (0, UNKNOWN)) for shares in (*of_mix, *two)]
+        nobody_knows = np.eye(len(of_mix) + UNKNOWN)[-UNKNOWN:]
+        self.kinds = [(shares, guest) for shares in (*of_workloads, *nobody_knows) for guest in self.guests]
+        self.known_kinds = len(of_workloads) * len(self.guests)  # those after them are of loads that nobody knows
+        loads = [*self.workloads, *[""] * UNKNOWN]
+        own = rng.spawn(1)[0]
+        self.views = [
+            [detected(dict(zip(loads, shares, strict=True)), own) for _ in range(VIEWS)] for shares, _ in self.kinds
+        ]
         size = len(self.hosts)
         self.point = np.zeros((len(self.kinds), size, size))
         self.listed = np.zeros((len(self.kinds), size), bool)
@@ -228,7 +256,8 @@ class World:
             ]
         )
         self.sure = self._sure(self.learnt, self.hosts, rules)
-        for kind, (shares, guest) in enumerate(self.kinds):
+        for kind, (padded, guest) in enumerate(self.kinds[: self.known_kinds]):
+            shares = padded[:-UNKNOWN]
             at = [self.pairs.index(pair_key(guest, host)) for host in self.hosts]
             expected = shares @ estimates[:, at]
             self.listed[kind, np.argmax(estimates[np.argmax(shares), at].round(9))] = True
@@ -237,14 +266,25 @@ class World:
 
     def _sure(self, known: Mapping[str, Known], names: Sequence[str], rules: Rules) -> np.ndarray:
         """Return the (kinds, here, there) gains that carry a move, else -inf. names : of host file systems or pools"""
-        knowledge = {(workload, HYPERVISOR): [answer] for workload, answer in known.items()}
         gains = np.full((len(self.kinds), len(names), len(names)), -np.inf)
-        for kind, (shares, guest) in enumerate(self.kinds):
-            mix = {workload: share for workload, share in zip(self.workloads, shares, strict=True) if share}
-            for here, there in permutations(range(len(names)), 2):
-                promise = prospect(knowledge, HYPERVISOR, guest, mix, names[there], names[here], rules.margin)
-                if isinstance(promise, Prospect) and is_sure(promise, rules):
-                    gains[kind, here, there] = promise.gain
+        for kind, (shares, guest) in enumerate(self.kinds[: self.known_kinds]):
+            mix = {workload: share for workload, share in zip(self.workloads, shares[:-UNKNOWN], strict=True) if share}
+            gains[kind] = _gains(known, guest, mix, (), names, rules)
+        return gains
+
+    def _seen(self, known: Mapping[str, Known], names: Sequence[str], rules: Rules) -> np.ndarray:
+        """Return the (kinds, VIEWS, here, there) gains that carry a move by what detection says, else -inf.
+
+        known : by ANY_LOAD too, which stands for every load that was not measured
+        """
+        gains = np.full((len(self.kinds), VIEWS, len(names), len(names)), -np.inf)
+        for kind, (_, guest) in enumerate(self.kinds):
+            for number, view in enumerate(self.views[kind]):
+                main, *others = (
+                    Possible(chance, {load if load in known else ANY_LOAD: share for load, share in doing.items()})
+                    for chance, doing in (Possible(0.0, view.shares), *view.others)
+                )
+                gains[kind, number] = _gains(known, guest, main.shares, others, names, rules)
         return gains
 
     def expected(self, host: np.ndarray) -> dict[str, np.ndarray]:
@@ -253,28 +293,35 @@ class World:
 
     def measured(
         self, host: np.ndarray, truth: np.ndarray, runs: int, rules: Rules, rng: np.random.Generator
-    ) -> tuple[np.ndarray, int]:
-        """Return the same after runs on the pools, and how many. truth : (kinds, P); runs : a pool and workload"""
+    ) -> tuple[dict[str, np.ndarray], int]:
+        """Return the same after runs on the pools, and how many. truth : (kinds, P); runs : a pool and workload
+
+        That of `detected` is (kinds, VIEWS, P, P).
+        """
         alone = truth[: len(self.workloads) * len(self.guests)]  # the kinds of one workload come first
         on = [self.hosts[place] for place in host]
         by_workload = alone.reshape(len(self.workloads), len(self.guests), len(on))
         known, made = measured_on_pools(self.learnt, self.guests, on, by_workload, runs, rules.margin, rng)
-        return self._sure(known, [pool_name(pool) for pool in range(len(on))], rules), made
+        known[ANY_LOAD] = any_load(known, self.learnt, self.guests, on)
+        names = [pool_name(pool) for pool in range(len(on))]
+        return {MEASURED: self._sure(known, names, rules), DETECTED: self._seen(known, names, rules)}, made
 
     def disk_effects(self, pools: int, rng: np.random.Generator) -> np.ndarray:
         """Draw the (kinds, P) ln throughput of the pools' disks, of standard deviation 1 under each workload."""
-        drawn = rng.normal(size=(1 + len(self.workloads), pools))
-        of_loads = np.sqrt(OF_ALL_LOADS) * drawn[0] + np.sqrt(1 - OF_ALL_LOADS) * drawn[1:]
+        drawn = rng.normal(size=(1 + len(self.workloads) + UNKNOWN, pools))
+        of_loads = np.sqrt(self.common) * drawn[0] + np.sqrt(1 - self.common) * drawn[1:]
         return np.stack([shares @ of_loads for shares, _ in self.kinds])
 
     def site_effects(self, rng: np.random.Generator, periods: int = PERIODS, drift: float = DRIFT) -> np.ndarray:
         """Draw the (T, kinds, hosts) ln throughput of a site: that of a new laboratory, drifting so much a period."""
-        drawn = np.zeros((periods, len(self.workloads), len(self.pairs)))
+        drawn = np.zeros((periods, len(self.workloads) + UNKNOWN, len(self.pairs)))
         for place, (effects, extra) in enumerate(self.draws):
             own = rng.multivariate_normal(effects, extra, method="eigh")
             steps = drift * rng.normal(size=(periods, len(effects)))
             steps[0] = 0.0
             drawn[:, place] = own + np.cumsum(steps, axis=0)
+        for place in range(len(self.draws), drawn.shape[1]):  # a load that nobody knows: like the others, or not
+            drawn[:, place] = drawn[:, : len(self.draws)].mean(axis=1) + UNLIKE * rng.normal(size=len(self.pairs))
         return np.stack(
             [
                 np.tensordot(
@@ -284,6 +331,24 @@ class World:
             ],
             axis=1,
         )
+
+
+def _gains(
+    known: Mapping[str, Known],
+    guest: str,
+    shares: Mapping[str, float],
+    others: Sequence[Possible],
+    names: Sequence[str],
+    rules: Rules,
+) -> np.ndarray:
+    """Return the (here, there) gains of a machine that carry a move, else -inf."""
+    knowledge = {(load, HYPERVISOR): [answer] for load, answer in known.items()}
+    gains = np.full((len(names), len(names)), -np.inf)
+    for here, there in permutations(range(len(names)), 2):
+        promise = prospect(knowledge, HYPERVISOR, guest, shares, names[there], names[here], rules.margin, others=others)
+        if isinstance(promise, Prospect) and is_sure(promise, rules):
+            gains[here, there] = promise.gain
+    return gains
 
 
 def _drawn(posterior: Posterior, pairs: Sequence[str], rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
@@ -342,22 +407,31 @@ def fleet(
     periods: int = PERIODS,
     leave: float = LEAVE,
     machines_a_pool: int = MACHINES_A_POOL,
+    unknown: float = 0.0,
 ) -> Fleet:
     """Return a site of so many machines: a pool for so many of them, one for each host file system at least.
 
     leave : share of machines that leave, and are followed by others, in each period
+    unknown : share of them whose load is none of the workloads
     """
+
+    def kinds_of(number: int) -> np.ndarray:
+        known = rng.integers(0, world.known_kinds, number)
+        if not unknown:
+            return known
+        return np.where(rng.random(number) < unknown, rng.integers(world.known_kinds, len(world.kinds), number), known)
+
     pools = max(len(world.hosts), size // machines_a_pool)
     host, first = np.arange(pools) % len(world.hosts), rng.integers(0, pools, size)
     sizes = SIZE * np.exp(VARIES * rng.normal(size=size))
     loads = LOAD * np.exp(VARIES * rng.normal(size=size))
     slots = np.tile(np.arange(size), (periods, 1))
-    kinds = np.tile(rng.integers(0, len(world.kinds), size), (periods, 1))
+    kinds = np.tile(kinds_of(size), (periods, 1))
     left = np.ones((periods, size), int)
     for period in range(1, periods):
         new = rng.random(size) < leave
         slots[period:, new] = slots[:period].max() + 1 + np.arange(new.sum())
-        kinds[period:, new] = rng.integers(0, len(world.kinds), new.sum())
+        kinds[period:, new] = kinds_of(new.sum())
     for period in range(periods - 2, -1, -1):
         left[period] = np.where(slots[period] == slots[period + 1], left[period + 1] + 1, 1)
     paired = rng.permutation(size)[: int(APART * size) // 2 * 2].reshape(-1, 2)
@@ -366,6 +440,7 @@ def fleet(
         slots=slots,
         left=left,
         kinds=kinds,
+        views=slots % VIEWS,
         host=host,
         first=first,
         sizes=sizes,
@@ -394,6 +469,7 @@ def _run(
     size, slot = len(site.first), np.arange(len(site.first))
     pools, room = site.first.copy(), np.full(len(site.host), site.room)
     life = np.zeros(int(site.slots.max()) + 1)
+    went = np.zeros(len(life), int)
     total = 0.0
     for period in range(PERIODS):
         came = np.ones(size, bool) if period == 0 else site.slots[period] != site.slots[period - 1]
@@ -412,13 +488,14 @@ def _run(
         room -= np.bincount(ends[moved], site.sizes[moved], len(room))
         pools = ends
         outcome.moves += int(moved.sum())
+        np.add.at(went, site.slots[period][moved], 1)
         outcome.bytes_copied += float(site.sizes[moved].sum())
         now = truth[period, site.kinds[period]]
         gained = now[slot, pools] - now[slot, site.first]
         gained = gained + np.where(moved, _copied(site.sizes, rules), 0.0)
         np.add.at(life, site.slots[period], gained)
         total += float(gained.sum())
-    outcome.lives = len(life)
+    outcome.lives, outcome.again = len(life), int((went > 1).sum())
     outcome.harmed = int((life < -1e-9).sum())
     outcome.gains.append(total)
     return outcome
@@ -455,7 +532,8 @@ def _decide(
             ahead += np.where((site.left[period] > later - period)[:, None], own[later], 0.0)
         values = ahead - ahead[np.arange(len(pools)), pools][:, None] + _copied(site.sizes, rules)[:, None]
     elif own is not None:
-        values = own[kinds, pools] + np.expm1(_copied(site.sizes, rules))[:, None]
+        held = own[kinds, site.views[period], pools] if policy == DETECTED else own[kinds, pools]
+        values = held + np.expm1(_copied(site.sizes, rules))[:, None]
     elif policy == LIST:
         values = np.where(world.listed[kinds][:, site.host], 1.0, -np.inf)
         values[world.listed[kinds, here]] = -np.inf

@@ -9,6 +9,7 @@ aside and the next one is among the rest. The guests take turns until the runs a
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+from scipy.stats import multivariate_normal
 
 from kdb.pairs import pair_key
 from modelling.estimation import machine
@@ -17,6 +18,7 @@ from modelling.estimation.sequential import Trial, begin, is_settled, next_block
 from modelling.estimation.value import Components
 from modelling.estimation.verdict import STRENGTHS
 from modelling.fleet.placement.expected_gain import Known
+from modelling.own_lab.pools import ACROSS
 
 from .machines import TROUBLES, TrueMachine
 
@@ -58,6 +60,45 @@ def measured_on_pools(
         posterior = Posterior(tuple(names), few.weights, few.means, few.covariances, few.extras)
         told[workload] = Known(posterior, (frozenset(names),), STRENGTHS[-1], 1)
     return told, made
+
+
+def any_load(
+    measured: Mapping[str, Known], published: Mapping[str, Known], guests: Sequence[str], on: Sequence[str]
+) -> Known:
+    """Return what the measured loads tell of one that was not: what disks have in common (`own_lab.pools.ACROSS`).
+
+    Plans have it from one joint state. Here each load's posterior is one observation of the common part, beside its own
+    part of the disks and of the pairs, which counts its prior once more: a little less is learnt.
+    """
+    pairs = [pair_key(guest, host) for guest in guests for host in on]
+    names = next(iter(measured.values())).posterior.treatments
+    pools, size, loads = np.tile(np.arange(len(on)), len(guests)), len(pairs), len(measured)
+    same = machine.PLACES**2 * (pools[:, None] == pools)
+    deviates = np.zeros(same.shape)
+    for known in published.values():
+        posterior = known.posterior
+        at = np.ix_(*2 * [[posterior.treatments.index(pair) for pair in pairs]])
+        deviates += np.tensordot(posterior.weights, posterior.covariances + posterior.extras, 1)[at] / len(published)
+    seen, within = [], np.zeros((loads * size, loads * size))
+    for number, known in enumerate(measured.values()):
+        weights, means = known.posterior.weights, known.posterior.means
+        apart = means - weights @ means
+        seen.append(weights @ means)
+        rows = slice(number * size, (number + 1) * size)
+        within[rows, rows] = np.tensordot(weights, known.posterior.covariances, 1) + (weights * apart.T) @ apart
+    outcome, level = np.concatenate(seen), np.kron(np.eye(loads), np.full((size, size), 100.0))
+    logs, means_now, covariances = [], [], []
+    for share in ACROSS:
+        own, common = (1 - share) * same + deviates, share * same
+        spread = np.kron(np.ones((loads, loads)), common) + np.kron(np.eye(loads), own) + within + level
+        gain = np.tile(common, (1, loads)) @ np.linalg.pinv(spread, hermitian=True)
+        logs.append(multivariate_normal.logpdf(outcome, None, spread, allow_singular=True))
+        means_now.append(gain @ outcome)
+        covariances.append(common - gain @ np.tile(common, (1, loads)).T + own)
+    likely = np.exp(np.array(logs) - max(logs))
+    zero = np.zeros((len(ACROSS), size, size))
+    posterior = Posterior(names, likely / likely.sum(), np.array(means_now), np.array(covariances), zero)
+    return Known(posterior, (frozenset(names),), STRENGTHS[-2], 1, is_borrowed=True)
 
 
 def _measured(

@@ -58,7 +58,7 @@ def mixes_of(machines: Collection[ObservedMachine]) -> dict[int, Mix]:
     """Return machine key to its stated or detected mix. Two queries. machines : with their `stated_mix`"""
     detected = detection.mixes_of(machine.pk for machine in machines)
     return {
-        machine.pk: _stated_mix(machine) or _detected_mix(detected.get(machine.pk, detection.NOTHING))
+        machine.pk: _stated_mix(machine) or mix_of_detected(detected.get(machine.pk, detection.NOTHING))
         for machine in machines
     }
 
@@ -68,7 +68,7 @@ def _stated_mix(machine: ObservedMachine) -> Mix | None:
     return Mix(stated.shares, text="stated by its operator") if stated is not None else None
 
 
-def _detected_mix(detected: detection.Mix) -> Mix:
+def mix_of_detected(detected: detection.Mix) -> Mix:
     """Return what detection says of a machine, which it may not be sure of; no shares where its disks were idle.
 
     Source: docs/models/placement.md, "What it does".

@@ -1,4 +1,4 @@
-"""What moving machines between pools gains and harms, by seven policies."""
+"""What moving machines between pools gains and harms, by eight policies."""
 
 import json
 from typing import Any
@@ -10,7 +10,7 @@ from modelling.answers.estimate import assumptions
 from modelling.evidence import names
 from modelling.fleet.placement.content import FleetError, Rules
 from modelling.fleet.placement.gather import load_knowledge
-from tests.simulations.placement import HYPERVISOR, ORACLE, PERIODS, Outcome, in_common, simulate
+from tests.simulations.placement import HYPERVISOR, OF_ALL_LOADS, ORACLE, PERIODS, Outcome, in_common, simulate
 
 REPETITIONS = 3  # of a further laboratory, of each pair
 LEAST, MOST = 10, 10_000  # machines
@@ -45,6 +45,15 @@ class Command(BaseCommand):
             default=3,
             help="That `measured` makes at most on each pool under each workload, on average over the pools; 3.",
         )
+        parser.add_argument(
+            "--unknown", type=float, default=0.0, help="Share of machines whose load is none of the workloads; 0."
+        )
+        parser.add_argument(
+            "--common",
+            type=float,
+            default=OF_ALL_LOADS,
+            help=f"Share of the variance between disks that is the same under every load; {OF_ALL_LOADS:g}.",
+        )
         parser.add_argument("--seed", type=int, default=1)
         parser.add_argument("--json", action="store_true", help="Print JSON in place of a table.")
 
@@ -56,6 +65,8 @@ class Command(BaseCommand):
         laboratories: int,
         disks: float,
         runs: int,
+        unknown: float,
+        common: float,
         seed: int,
         **options: Any,
     ) -> None:
@@ -67,6 +78,8 @@ class Command(BaseCommand):
             ("laboratories", laboratories, 0, 100),
             ("disks", disks, 0, 3),
             ("runs", runs, 1, 100),
+            ("unknown", unknown, 0, 1),
+            ("common", common, 0, 1),
             ("seed", seed, 0, 2**63),
         ):
             if not low <= value <= high:
@@ -79,7 +92,7 @@ class Command(BaseCommand):
         except FleetError as error:
             raise CommandError(f"Under KVM {error}: manage.py load_evidence loads what is published.") from error
         noise = assumed.spread.variation**2 / REPETITIONS
-        outcomes = simulate(known, machines, worlds, laboratories, noise, rules, seed, disks, runs)
+        outcomes = simulate(known, machines, worlds, laboratories, noise, rules, seed, disks, runs, unknown, common)
         decided = (f"{policy} {outcome.seconds:.1f} s" for policy, outcome in outcomes.items())
         self.stderr.write(f"time to decide: {', '.join(decided)}")  # beside the report, which the seed alone decides
         report = {
@@ -87,6 +100,7 @@ class Command(BaseCommand):
             "worlds": worlds,
             "laboratories": laboratories,
             "disks": disks,
+            "unknown": unknown,
             "seed": seed,
             "periods": PERIODS,
             "workloads": sorted(known),
@@ -113,6 +127,7 @@ def _told(outcome: Outcome, oracle: Outcome) -> dict[str, Any]:
         "of_oracle_percent": None if share is None else 100 * share,
         "of_oracle_error": None if share is None else _error((gains - share * best) / most),  # of a ratio of means
         "machines": outcome.lives,
+        "moved_again": outcome.again,
         "moves": outcome.moves,
         "harmed": outcome.harmed,
         "harmed_percent": 100 * outcome.harmed / outcome.lives,
@@ -137,7 +152,7 @@ def _table(report: dict[str, Any]) -> str:
         f"pairs: {', '.join(report['pairs'])}",
         *([f"left out, as they know other pairs: {', '.join(report['left_out'])}"] if report["left_out"] else []),
         "",
-        "policy    gain %   +-  of oracle %   +-  machines   moves  harmed      %    +-    runs  TiB copied  gap %",
+        "policy     gain %   +-  of oracle %   +-  machines  moves again  harmed      %    +-   runs  TiB copied gap %",
     ]
     for row in report["policies"]:
         error, share, share_error, harm_error, gap = (
@@ -148,8 +163,9 @@ def _table(report: dict[str, Any]) -> str:
             )
         )
         lines.append(
-            f"{row['policy']:8} {row['gain_percent']:7.1f} {error:>4} {share:>12} {share_error:>4} "
-            f"{row['machines']:>9} {row['moves']:>7} {row['harmed']:>7} {row['harmed_percent']:6.2f} {harm_error:>5} "
-            f"{row['runs']:>7} {row['bytes_copied'] / 2**40:11.1f} {gap:>6}"
+            f"{row['policy']:9} {row['gain_percent']:7.1f} {error:>4} {share:>12} {share_error:>4} "
+            f"{row['machines']:>9} {row['moves']:>6} {row['moved_again']:>5} {row['harmed']:>7} "
+            f"{row['harmed_percent']:6.2f} {harm_error:>5} "
+            f"{row['runs']:>6} {row['bytes_copied'] / 2**40:11.1f} {gap:>6}"
         )
     return "\n".join(line.rstrip() for line in lines)
