@@ -30,15 +30,16 @@ class StatedMix(models.Model):
 
 
 class PlacementPolicy(models.Model):
-    """The policy of a host: what KDB may do on it by itself, and how disks are moved. No row: advice only."""
+    """The policy of a host: what KDB may do on it by itself, and how disks are moved. No row: a dry run."""
 
     class Mode(models.TextChoices):
         OFF = "off", "advice only"
+        DRY_RUN = "dry run", "dry run: plans once a day, and moves nothing"
         CONFIRM = "confirm", "a person confirms each plan"
         AUTOMATIC = "automatic", "by itself, inside the bounds"
 
     host = models.OneToOneField(Host, on_delete=models.CASCADE, related_name="placement_policy")
-    mode = models.CharField(max_length=10, choices=Mode, default=Mode.OFF)
+    mode = models.CharField(max_length=10, choices=Mode, default=Mode.DRY_RUN)
     least_gaining = models.FloatField(
         default=0.9,
         validators=[MinValueValidator(0.5), MaxValueValidator(1)],

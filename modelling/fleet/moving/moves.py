@@ -39,6 +39,11 @@ def policy_of(host: Host) -> PlacementPolicy:
     return PlacementPolicy.objects.filter(host=host).first() or PlacementPolicy(host=host)
 
 
+def default_policy(host: Host) -> PlacementPolicy:
+    """Return the same without a query, of a host that was selected with its policy."""
+    return getattr(host, "placement_policy", None) or PlacementPolicy(host=host)
+
+
 def confirm(plan: PlacementPlan, machines: Collection[str], *, user: User | None) -> list[PlacementMove]:
     """Request the moves of these machines of a plan, all or none.
 

@@ -1,7 +1,8 @@
 """Read what the pages of plans and moves show, in a constant number of queries."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
 
 from django.db.models import Count
@@ -10,12 +11,13 @@ from django.utils.timezone import now
 from experiments import permissions
 from experiments.models import ObservedDisk, ObservedMachine, ObservedPool
 from modelling.evidence import names
-from modelling.evidence.words import percent
+from modelling.evidence.words import counted, percent, size
 from modelling.fleet.placement.selectors import ANY_LOAD
 from modelling.models import Laboratory, PlacementDecision, PlacementMove, PlacementPlan
 
 from . import approvals, moves, plans
 from .comparison import KEPT, SAME, UNKNOWN, WORSE
+from .policies import DRY_RUN_DAYS
 
 _FEW = 20
 _LEAST_SHOWN = 0.05  # probability of what a machine may do instead
@@ -32,10 +34,11 @@ def home(user: Any) -> dict[str, Any]:
     """Return the user's hosts with policies, machines with stated mixes, and the last plans and moves."""
     own = permissions.hosts_visible_to(user)
     hosts = own.filter(observed_machines__isnull=False).annotate(watched=Count("observed_machines"))
+    dry = _dry_runs(user)
     machines = ObservedMachine.objects.filter(host__in=own).select_related("host", "stated_mix")
     return {
         "hosts": [
-            (host, getattr(host, "placement_policy", None))
+            (host, moves.default_policy(host), dry.get(host.pk, ""))
             for host in hosts.select_related("placement_policy").order_by("slug")
         ],
         "plans": plans.visible_to(user).select_related("made_by").defer("content").prefetch_related("hosts")[:_FEW],
@@ -47,16 +50,39 @@ def home(user: Any) -> dict[str, Any]:
     }
 
 
+def _dry_runs(user: Any) -> dict[int, str]:
+    """Return host to what the dry runs of the last week would have moved, in a sentence. One query."""
+    since = now() - timedelta(days=DRY_RUN_DAYS)
+    rows = plans.visible_to(user).filter(made_by=None, made_at__gt=since, decisions=None).order_by("pk")
+    of_host: dict[int, list[Mapping[str, Any]]] = {}
+    for host, moved in rows.values_list("hosts", "content__moves"):
+        of_host.setdefault(host, []).append(moved or {})
+    return {host: _dry_run_sentence(plans_made) for host, plans_made in of_host.items()}
+
+
+def _dry_run_sentence(made: Sequence[Mapping[str, Any]]) -> str:
+    """Write what plans would have moved. made : of each, machine to its pool and expected gain; the oldest first"""
+    latest = {name: move for moved in made for name, move in moved.items()}
+    named = [
+        f"{name} to {pool} (in {sum(name in moved for moved in made)}; it would gain {percent(gain)})"
+        for name, (pool, gain) in sorted(latest.items(), key=lambda item: -item[1][1])[:_FEW]
+    ]
+    would = f"would have moved {', '.join(named)}" if named else "would have moved nothing"
+    return f"The dry run of the last week, {counted(len(made), 'plan')}, {would}."
+
+
 @dataclass(frozen=True)
 class PlanPage:
     """A plan as its page shows it.
 
     moving, staying : the plan's entries for machines; kept_back : why its hosts start no moves now
+    pools : before and after the moves
     laboratories : only their members see the plan; empty: every operator does
     """
 
     moving: list[Mapping[str, Any]]
     staying: list[Mapping[str, Any]]
+    pools: list[Mapping[str, Any]]
     is_stale: bool
     kept_back: list[str]
     laboratories: list[Laboratory]
@@ -74,6 +100,11 @@ def plan_page(plan: PlacementPlan) -> PlanPage:
     return PlanPage(
         moving=sorted((row for row in rows if row["is_move"]), key=lambda row: -row["gain"]),
         staying=[row for row in rows if not row["is_move"]],
+        pools=[
+            {**pool, "free": size(pool["free_bytes"]), "free_after": size(pool["free_bytes"] - pool["bytes_in"])}
+            for pool in plan.content["pools"]
+            if "load_after" in pool  # plans made before have no loads
+        ],
         is_stale=plan.made_at < now() - moves.STALE,
         kept_back=waiting,
         laboratories=list(plan.laboratories.all()),

@@ -18,7 +18,15 @@ from kdb.units import THROUGHPUT
 from modelling.answers.words import address, comparison_address
 from modelling.evidence import counts, names
 from modelling.evidence.question import Question
-from modelling.fleet.placement.selectors import MODEL, FleetError, Measured, Rules, compute_plan, plan_document
+from modelling.fleet.placement.selectors import (
+    MODEL,
+    FleetError,
+    Measured,
+    Plan,
+    Rules,
+    compute_plan,
+    plan_document,
+)
 from modelling.models import Laboratory, PlacementDecision, PlacementPlan, PlacementPolicy, StatedMix
 from modelling.own_lab.selectors import laboratories_of
 
@@ -65,8 +73,13 @@ def _measured(hosts: Collection[Host], fleet: Fleet, user: User | None) -> list[
     ]
 
 
-def make_plan(hosts: Collection[Host], *, user: User | None, rules: Rules | None = None) -> PlacementPlan:
-    """Plan for the machines seen on these hosts, and store the plan. Raises PlacementError."""
+def make_plan(
+    hosts: Collection[Host], *, user: User | None, rules: Rules | None = None, is_dry: bool = False
+) -> PlacementPlan:
+    """Plan for the machines seen on these hosts, and store the plan. Raises PlacementError.
+
+    is_dry : it decides nothing, and does not last
+    """
     rules, earlier_moves = rules or Rules(), 0
     if rules.copy_rate == Rules().copy_rate:
         rules, earlier_moves = with_measured_rate(rules, hosts)
@@ -79,7 +92,8 @@ def make_plan(hosts: Collection[Host], *, user: User | None, rules: Rules | None
         raise PlacementError(str(error)) from error
     content = {
         **plan_document(best),
-        "pools": [asdict(pool) for pool in fleet.pools],
+        "pools": _pools_with_loads(fleet, best),
+        "moves": {advice.machine: [advice.pool, advice.gain] for advice in best.advice if advice.is_move},
         "not_planned": [{"machine": name, "why": why} for name, why in sorted(fleet.not_planned.items())],
         "copy_rate_from_moves": earlier_moves,
     }
@@ -97,9 +111,21 @@ def make_plan(hosts: Collection[Host], *, user: User | None, rules: Rules | None
         )
         plan.hosts.set(hosts)
         plan.laboratories.set([site.laboratory for site in measured if site.site in best.measured])
-        for host in hosts:
+        for host in hosts if not is_dry else ():
             write_decision(host, Action.PLANNED, user=user, plan=plan, revision=revision, detail=content["solved"])
     return plan
+
+
+def _pools_with_loads(fleet: Fleet, best: Plan) -> list[dict[str, Any]]:
+    """Return the pools with the load and the bytes of the planned machines on each, now and after the moves."""
+    machines = {machine.name: machine for machine in fleet.machines}
+    rows = {pool.name: asdict(pool) | {"load": 0.0, "load_after": 0.0, "bytes_in": 0.0} for pool in fleet.pools}
+    for advice in best.advice:
+        machine = machines[advice.machine]
+        rows[advice.here]["load"] += machine.load
+        rows[advice.pool]["load_after"] += machine.load
+        rows[advice.pool]["bytes_in"] += machine.size_bytes if advice.is_move else 0.0
+    return [*rows.values()]
 
 
 def _machine_details(advice: Mapping[str, Any], fleet: Fleet) -> dict[str, Any]:

@@ -1,11 +1,12 @@
 """Store the policies of hosts, and make and confirm plans by them."""
 
 import logging
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
 from django.db import transaction
+from django.db.models import Max
 from django.utils.timezone import now
 
 from experiments import permissions
@@ -26,7 +27,8 @@ DAY = timedelta(days=1)
 EVERY = timedelta(hours=1)  # between two attempts to remove an old image
 
 Mode, State = PlacementPolicy.Mode, PlacementMove.State
-PLANS_EVERY = {Mode.CONFIRM: DAY, Mode.AUTOMATIC: timedelta(hours=6)}
+PLANS_EVERY = {Mode.DRY_RUN: DAY, Mode.CONFIRM: DAY, Mode.AUTOMATIC: timedelta(hours=6)}
+DRY_RUN_DAYS = 7  # that a dry run's plans are kept
 
 
 def set_policy(policy: PlacementPolicy, *, user: User | None) -> None:
@@ -55,9 +57,11 @@ def turn_off(host: Host, *, user: User | None) -> None:
 def run_policy(run: jobs.JobRun, host_id: int) -> None:
     """Make a plan for a host; confirm the moves that its policy allows, or notify its operator in mode `confirm`."""
     host = Host.objects.select_related("hypervisor").get(pk=host_id)
-    if moves.policy_of(host).mode == Mode.OFF:
+    mode = moves.policy_of(host).mode
+    if mode == Mode.OFF:
         return
-    plan = make_plan([host], user=None)
+    plan = make_plan([host], user=None, is_dry=mode == Mode.DRY_RUN)
+    _delete_old_dry_runs(host)
     with transaction.atomic():
         policy = moves.policy_of(hosts.locked(host_id))
         run.step(1)
@@ -65,6 +69,12 @@ def run_policy(run: jobs.JobRun, host_id: int) -> None:
             moves.confirm(plan, chosen, user=None)
         if policy.mode == Mode.CONFIRM:
             notifications.notify_of_plan(plan, policy.host)
+
+
+def _delete_old_dry_runs(host: Host) -> None:
+    """Delete plans of dry runs, which decided nothing, a week after they were made."""
+    old = PlacementPlan.objects.filter(hosts=host, made_by=None, made_at__lt=now() - timedelta(days=DRY_RUN_DAYS))
+    old.filter(decisions=None, moves=None).delete()
 
 
 def moves_allowed(policy: PlacementPolicy, plan: PlacementPlan, most: int) -> list[str]:
@@ -101,12 +111,27 @@ def run_due() -> None:
     for policy in acting.filter(host__archived_at=None).select_related("host"):
         if not permissions.may_use_host(approvals.policy_author(policy.host), policy.host):
             turn_off(policy.host, user=None)
-    for policy in PlacementPolicy.objects.exclude(mode=Mode.OFF).filter(host__archived_at=None).select_related("host"):
-        since = at - PLANS_EVERY[Mode(policy.mode)]
-        recent = PlacementPlan.objects.filter(hosts=policy.host, made_by=None, made_at__gt=since)
-        is_useless = policy.mode == Mode.AUTOMATIC and (moves.reason_to_wait(policy.host, at) or not moves_left(policy))
-        if not (is_useless or recent.exists() or _was_enqueued(policy.host, since)):
-            jobs.enqueue(PLAN_JOB, host_id=policy.host_id)
+    planned = dict(
+        PlacementPlan.objects.filter(made_by=None, made_at__gt=at - DAY)
+        .order_by()
+        .values_list("hosts")
+        .annotate(Max("made_at"))
+    )
+    enqueued = {
+        job.arguments["host_id"]: job.created_at  # one that failed is not repeated at once
+        for job in Job.objects.filter(kind=PLAN_JOB, created_at__gt=at - DAY)
+        .order_by("pk")
+        .only("arguments", "created_at")
+    }
+    set_up = PlacementPolicy.objects.exclude(mode=Mode.OFF).filter(host__archived_at=None).select_related("host")
+    observed = Host.objects.filter(is_observed=True, archived_at=None, placement_policy=None)
+    for policy in (*set_up, *(PlacementPolicy(host=host) for host in observed)):
+        latest = [time for times in (planned, enqueued) if (time := times.get(policy.host_id))]
+        if max(latest, default=at - 2 * DAY) > at - PLANS_EVERY[Mode(policy.mode)]:
+            continue
+        if policy.mode == Mode.AUTOMATIC and (moves.reason_to_wait(policy.host, at) or not moves_left(policy)):
+            continue
+        jobs.enqueue(PLAN_JOB, host_id=policy.host_id)
     due = PlacementMove.objects.filter(
         state=State.KEPT,
         keep_until__lt=at,
@@ -121,9 +146,3 @@ def run_due() -> None:
             moves.remove_old(move, user=None)
         except PlacementError as error:
             logger.info("old image stays move=%s reason=%s", move.pk, error)
-
-
-def _was_enqueued(host: Host, since: datetime) -> bool:
-    """Tell whether a plan by policy was enqueued since then, so that one that failed is not repeated at once."""
-    recent_jobs = Job.objects.filter(kind=PLAN_JOB, created_at__gt=since).only("arguments")
-    return any(job.arguments["host_id"] == host.pk for job in recent_jobs)

@@ -8,7 +8,7 @@ from django.utils.timezone import now
 
 from experiments.campaigns import control
 from experiments.fleet.driver.contract import Image
-from experiments.models import ObservedMachine
+from experiments.models import Host, ObservedMachine
 from kdb.models import Job
 from kdb.notifications import subscriptions
 from kdb.notifications.models import Delivery
@@ -305,9 +305,11 @@ class Run:
 def test_a_policy_moves_by_itself_inside_its_bounds_only(host):
     for number in (1, 2):
         mail_server(host, f"mail-{number}")
+    policy = PlacementPolicy(host=host, mode="off")
+    policies.set_policy(policy, user=host.registered_by)
     policies.run_policy(Run(), host.pk)
     assert not PlacementPlan.objects.exists()
-    policy = PlacementPolicy(host=host, mode="automatic", least_gaining=0.999, most_moves_a_day=1)
+    policy.mode, policy.least_gaining = "automatic", 0.999
     policies.set_policy(policy, user=host.registered_by)
     policies.run_policy(Run(), host.pk)
     assert (PlacementPlan.objects.count(), PlacementMove.objects.count()) == (1, 0)
@@ -317,7 +319,7 @@ def test_a_policy_moves_by_itself_inside_its_bounds_only(host):
     policies.run_policy(Run(), host.pk)
     (move,) = PlacementMove.objects.all()
     assert (move.asked_by, move.revision, policies.moves_left(policy)) == (None, 6, 0)
-    assert PlacementDecision.objects.filter(action="policy").count() == 2
+    assert PlacementDecision.objects.filter(action="policy").count() == 3
 
 
 def test_a_policy_leaves_out_what_gains_less_than_it_asks_for(host):
@@ -328,12 +330,51 @@ def test_a_policy_leaves_out_what_gains_less_than_it_asks_for(host):
     assert [policies.moves_allowed(policy, plan, 1) for policy in (exact, more)] == [["kvm-1/mail-1"], []]
 
 
-@pytest.mark.parametrize(("mode", "jobs"), [("off", 0), ("confirm", 1), ("automatic", 1)])
+@pytest.mark.parametrize(("mode", "jobs"), [("off", 0), ("dry run", 1), ("confirm", 1), ("automatic", 1)])
 def test_the_tick_asks_for_a_plan_by_policy_once_in_its_time(host, mode, jobs):
     PlacementPolicy.objects.create(host=host, mode=mode)
     policies.run_due()
     policies.run_due()
     assert Job.objects.filter(kind=policies.PLAN_JOB).count() == jobs
+
+
+def test_a_tick_asks_as_much_of_the_database_however_many_hosts_are_observed(host, django_assert_max_num_queries):
+    for number in range(20):
+        other = observed_host(f"kvm-{number + 2}", is_observed=True)
+        PlacementPlan.objects.create(rules={}, content={}, revision=1, model="").hosts.add(other)
+    with django_assert_max_num_queries(8):
+        policies.run_due()
+
+
+def test_an_observed_host_without_a_policy_runs_dry_for_a_week_and_moves_nothing(host, client):
+    mail_server(host)
+    policies.run_due()
+    assert not Job.objects.filter(kind=policies.PLAN_JOB).exists()
+    Host.objects.filter(pk=host.pk).update(is_observed=True)
+    policies.run_due()
+    job = Job.objects.get(kind=policies.PLAN_JOB)
+    for days in (8, 3, 0):
+        policies.run_policy(Run(), job.arguments["host_id"])
+        newest = PlacementPlan.objects.filter(pk=PlacementPlan.objects.latest("pk").pk)
+        newest.update(made_at=now() - timedelta(days=days))
+    policies.run_policy(Run(), host.pk)
+    assert (PlacementPlan.objects.count(), PlacementMove.objects.count()) == (3, 0)  # that of last week is gone
+    assert not PlacementDecision.objects.filter(action="planned").exists()
+    client.force_login(host.registered_by)
+    page = client.get("/placement/").content.decode()
+    assert "dry run: plans once a day, and moves nothing." in page
+    assert "The dry run of the last week, three plans, would have moved kvm-1/mail-1 to kvm-1/srv/xfs (in 3; it" in page
+
+
+def test_a_plan_shows_what_each_pool_carries_before_and_after(host, client):
+    mail_server(host)
+    plan = plan_of(host)
+    client.force_login(host.registered_by)
+    here, there = sorted(plan.content["pools"], key=lambda pool: pool["name"])
+    assert here["load"] == there["load_after"] > 0 == here["load_after"] == there["load"]
+    assert there["bytes_in"] == plan.content["machines"][0]["copy_bytes"]
+    page = client.get(f"/placement/plans/{plan.pk}/").content.decode()
+    assert "Pools before and after" in page
 
 
 def test_a_policy_that_wants_confirmation_plans_and_moves_nothing(host):
