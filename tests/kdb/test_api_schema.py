@@ -137,7 +137,10 @@ def address_of(path, operation, client):
     if "{" not in path:
         return path
     start = path[: path.index("{")]
-    row = client.get(f"{start}?page_size=1").json()["results"][0]
+    listed = client.get(f"{start}?page_size=1")
+    if listed.status_code == 400:  # a list without pages
+        listed = client.get(start)
+    row = next(rows for rows in listed.json().values() if isinstance(rows, list))[0]
     for parameter in operation["parameters"]:
         if parameter["in"] == "path":
             path = path.replace(f"{{{parameter['name']}}}", str(row[parameter["name"]]))
