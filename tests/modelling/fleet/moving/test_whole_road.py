@@ -16,12 +16,15 @@ from kdb.models import Job
 from modelling.fleet.detection import persistence, selectors
 from modelling.fleet.moving import outcomes, plans, policies
 from modelling.models import DetectedHour, PlacementDecision, PlacementMove, PlacementPolicy
+from modelling.own_lab import laboratories
+from modelling.own_lab.content import Choice
 from tests import factories
 from tests.experiments.fleet.driver.machines import DISK_MIB, Loaded, Machine, mount_pool
 from tests.experiments.laboratory.conftest import keys, qemu_lab, stock_lab, wait_until  # noqa: F401 - fixtures
 from tests.kdb.jobs.test_worker import Place, kill
 from tests.modelling.fleet.moving.fleets import numbers_for_xfs
 from tests.modelling.fleet.moving.test_killed import LONGEST_SECONDS, WORKER
+from tests.modelling.fleet.moving.test_measured_pools import measure
 
 pytestmark = [
     pytest.mark.nightly,
@@ -159,15 +162,24 @@ def test_four_machines_are_found_told_and_planned_for_and_one_is_moved_and_judge
     persistence.detect()
     check_detected(machines)
 
-    # Planned for: what the operator knows of the one that has no file system that anybody could see
+    # Planned for, whatever it does: three loads were measured on both pools. Nobody states the mix; of the one that has
+    # no file system that anybody could see its operator knows that, and the others are to stay
     actions.change_machine(machines["mail-1"], {"guest_fs": "ext4"}, user=ada)
-    plans.state_mix(machines["mail-1"], {"varmail": 1.0}, user=ada)
+    for name in LOADS:
+        actions.change_machine(machines[name], {"is_pinned": True}, user=ada)
     for pool in host.observed_pools.all():
         actions.change_pool(pool, {"is_target": True}, user=ada)
+    laboratory = laboratories.create_laboratory(ada, "ours", "Our laboratory")
+    host.placement_policy.laboratory = laboratory
+    policies.set_policy(host.placement_policy, user=ada)
+    places = [Choice(place, place, {"guest_fs": "ext4"}) for place in (str(pools["xfs"]), str(pools["ext4"]))]
+    for workload in ("varmail", "fileserver", "database"):
+        measure(laboratory, ratio=6.0, workload=workload, machine="lab", choices=places)
     plan = plans.make_plan([host], user=ada)
     (advice,) = (entry for entry in plan.content["machines"] if entry["is_move"])
     assert (advice["machine"], advice["pool"], advice["why"]) == (MOVED, f"lab{pools['xfs']}", "moves")
-    assert advice["prospect"]["laboratories"] == 6
+    assert advice["mix"]["minutes"] > 0
+    assert advice["prospect"]["measured"] + advice["prospect"]["borrowed"] == pytest.approx(1.0)
     staying = {entry["machine"]: entry["explanation"] for entry in plan.content["machines"] if not entry["is_move"]}
     staying |= {entry["machine"]: entry["why"] for entry in plan.content["not_planned"]}
     assert {name for name, why in staying.items() if why} == {f"lab/{name}" for name in LOADS}
