@@ -15,22 +15,7 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework.generics import GenericAPIView
 from rest_framework.request import Request
 
-from experiments.models import (
-    Benchmark,
-    CaseStudy,
-    Claim,
-    Configuration,
-    FileSystem,
-    HostStorage,
-    Hypervisor,
-    KnowledgeRevision,
-    Measurement,
-    OperatingSystem,
-    OrdinalFinding,
-    Storage,
-    Workload,
-    WorkloadVariant,
-)
+from experiments import models
 from experiments.records import visible
 from experiments.rules import entry_names
 from kdb.api.errors import form_errors, name_errors
@@ -111,7 +96,7 @@ class VariantFilter(CatalogueFilter):
     def filter(self, queryset: QuerySet[Any], value: str) -> QuerySet[Any]:
         if not value:
             return queryset
-        variants = WorkloadVariant.objects.filter(**{f"{self.field_name}__slug": value})
+        variants = models.WorkloadVariant.objects.filter(**{f"{self.field_name}__slug": value})
         return queryset.filter(variant__in=list(variants.values_list("pk", flat=True)))
 
 
@@ -123,7 +108,7 @@ class CaseStudyFilter(VisibleFilter):
     """Filters by primary key, as CatalogueFilter does."""
 
     def filter(self, queryset: QuerySet[Any], value: str) -> QuerySet[Any]:
-        return queryset.filter(**{self.field_name: CaseStudy.objects.get(slug=value).pk}) if value else queryset
+        return queryset.filter(**{self.field_name: models.CaseStudy.objects.get(slug=value).pk}) if value else queryset
 
 
 class IntegerFilter(django_filters.NumberFilter):
@@ -164,28 +149,28 @@ def _publication(path: str = "publication") -> VisibleFilter:
 
 
 class HypervisorFilters(django_filters.FilterSet):
-    kind = django_filters.ChoiceFilter(choices=Hypervisor.Kind.choices)
+    kind = django_filters.ChoiceFilter(choices=models.Hypervisor.Kind.choices)
     family = django_filters.CharFilter(help_text="A word that alike entries share.")
 
 
 class HostStorageFilters(django_filters.FilterSet):
-    kind = django_filters.ChoiceFilter(choices=HostStorage.Kind.choices)
-    reach = django_filters.ChoiceFilter(choices=HostStorage.Reach.choices)
+    kind = django_filters.ChoiceFilter(choices=models.HostStorage.Kind.choices)
+    reach = django_filters.ChoiceFilter(choices=models.HostStorage.Reach.choices)
     family = django_filters.CharFilter(help_text="A word that alike entries share.")
 
 
 class OperatingSystemFilters(django_filters.FilterSet):
-    family = django_filters.ChoiceFilter(choices=OperatingSystem.Family.choices)
+    family = django_filters.ChoiceFilter(choices=models.OperatingSystem.Family.choices)
 
 
 class WorkloadVariantFilters(django_filters.FilterSet):
-    workload = _catalogue(Workload, "workload", "Workload")
-    benchmark = _catalogue(Benchmark, "benchmark", "Benchmark")
+    workload = _catalogue(models.Workload, "workload", "Workload")
+    benchmark = _catalogue(models.Benchmark, "benchmark", "Benchmark")
 
 
 class StorageFilters(django_filters.FilterSet):
     server = VisibleFilter(field_name="server__slug", rows=visible.servers, help_text="Server, by slug.")
-    kind = django_filters.ChoiceFilter(choices=[choice for choice in Storage.Kind.choices if choice[0]])
+    kind = django_filters.ChoiceFilter(choices=[choice for choice in models.Storage.Kind.choices if choice[0]])
 
 
 _ENDED = "Of a case study that was retracted or superseded, or is doubted."
@@ -195,26 +180,28 @@ class CaseStudyFilters(django_filters.FilterSet):
     publication = _publication()
     hypervisor = CatalogueFilter(
         method="with_hypervisor",
-        model=Hypervisor,
+        model=models.Hypervisor,
         help_text="Hypervisor of one of its configurations, by slug, name or alias.",
     )
-    status = django_filters.ChoiceFilter(choices=[(status.value, status.label) for status in CaseStudy.VISIBLE])
+    status = django_filters.ChoiceFilter(choices=[(status.value, status.label) for status in models.CaseStudy.VISIBLE])
 
-    def with_hypervisor(self, case_studies: QuerySet[CaseStudy], name: str, value: str) -> QuerySet[CaseStudy]:
-        hypervisor = Hypervisor.objects.get(slug=value)
+    def with_hypervisor(
+        self, case_studies: QuerySet[models.CaseStudy], name: str, value: str
+    ) -> QuerySet[models.CaseStudy]:
+        hypervisor = models.Hypervisor.objects.get(slug=value)
         return case_studies.filter(
-            Exists(Configuration.objects.filter(case_study=OuterRef("pk"), hypervisor=hypervisor))
+            Exists(models.Configuration.objects.filter(case_study=OuterRef("pk"), hypervisor=hypervisor))
         )
 
 
 class ConfigurationFilters(django_filters.FilterSet):
     case_study = _case_study("case_study")
-    hypervisor = _catalogue(Hypervisor, "hypervisor", "Hypervisor")
-    guest_fs = _catalogue(FileSystem, "guest_fs", "Guest file system")
-    host_fs = _catalogue(FileSystem, "host_fs", "Host file system")
+    hypervisor = _catalogue(models.Hypervisor, "hypervisor", "Hypervisor")
+    guest_fs = _catalogue(models.FileSystem, "guest_fs", "Guest file system")
+    host_fs = _catalogue(models.FileSystem, "host_fs", "Host file system")
     backend = django_filters.CharFilter(help_text="What the disk images lie on: file, or another slug of host storage.")
     native = YesNoFilter(Q(hypervisor__isnull=True), help_text="Without hypervisor and guest.")
-    retracted = YesNoFilter(Q(case_study__status__in=CaseStudy.ENDED), help_text=_ENDED)
+    retracted = YesNoFilter(Q(case_study__status__in=models.CaseStudy.ENDED), help_text=_ENDED)
 
 
 class ObservationFilters(django_filters.FilterSet):
@@ -226,13 +213,13 @@ class ObservationFilters(django_filters.FilterSet):
         rows=visible.configurations,
         help_text="Configuration, by its slug inside the case study.",
     )
-    hypervisor = _catalogue(Hypervisor, "configuration__hypervisor", "Hypervisor")
-    guest_fs = _catalogue(FileSystem, "configuration__guest_fs", "Guest file system")
-    host_fs = _catalogue(FileSystem, "configuration__host_fs", "Host file system")
+    hypervisor = _catalogue(models.Hypervisor, "configuration__hypervisor", "Hypervisor")
+    guest_fs = _catalogue(models.FileSystem, "configuration__guest_fs", "Guest file system")
+    host_fs = _catalogue(models.FileSystem, "configuration__host_fs", "Host file system")
     native = YesNoFilter(Q(configuration__hypervisor__isnull=True), help_text="Without hypervisor and guest.")
-    retracted = YesNoFilter(Q(configuration__case_study__status__in=CaseStudy.ENDED), help_text=_ENDED)
-    workload = _variant(Workload, "workload", "Workload")
-    benchmark = _variant(Benchmark, "benchmark", "Benchmark")
+    retracted = YesNoFilter(Q(configuration__case_study__status__in=models.CaseStudy.ENDED), help_text=_ENDED)
+    workload = _variant(models.Workload, "workload", "Workload")
+    benchmark = _variant(models.Benchmark, "benchmark", "Benchmark")
     variant = IntegerFilter(field_name="variant__id", help_text="Workload variant, by id.")
     vm_count = IntegerFilter(help_text="Virtual machines running together; 0 is native.")
     operation = django_filters.CharFilter(help_text='"mixed", "read", "write", as listed.')
@@ -241,7 +228,7 @@ class ObservationFilters(django_filters.FilterSet):
 
 
 class MeasurementFilters(ObservationFilters):
-    quality = django_filters.ChoiceFilter(choices=Measurement.Quality.choices)
+    quality = django_filters.ChoiceFilter(choices=models.Measurement.Quality.choices)
     excluded = YesNoFilter(~Q(excluded_because=""), help_text="Shown, but counted nowhere.")
 
 
@@ -251,20 +238,20 @@ class DerivedValueFilters(ObservationFilters):
 
 class PrintedRatioFilters(django_filters.FilterSet):
     case_study = _case_study("case_study")
-    workload = _variant(Workload, "workload", "Workload")
-    numerator = _catalogue(Hypervisor, "numerator", "Hypervisor above the line")
-    denominator = _catalogue(Hypervisor, "denominator", "Hypervisor below the line")
+    workload = _variant(models.Workload, "workload", "Workload")
+    numerator = _catalogue(models.Hypervisor, "numerator", "Hypervisor above the line")
+    denominator = _catalogue(models.Hypervisor, "denominator", "Hypervisor below the line")
 
 
 class FindingFilters(django_filters.FilterSet):
     case_study = _case_study("case_studies")
     publication = _publication()
-    workload = _variant(Workload, "workload", "Workload")
-    hypervisor = _catalogue(Hypervisor, "hypervisor", "Hypervisor")
-    guest_fs = _catalogue(FileSystem, "guest_fs", "Guest file system")
-    host_fs = _catalogue(FileSystem, "host_fs", "Host file system")
-    text_list = django_filters.ChoiceFilter(choices=OrdinalFinding.Tier.choices)
-    table_list = django_filters.ChoiceFilter(choices=OrdinalFinding.Tier.choices)
+    workload = _variant(models.Workload, "workload", "Workload")
+    hypervisor = _catalogue(models.Hypervisor, "hypervisor", "Hypervisor")
+    guest_fs = _catalogue(models.FileSystem, "guest_fs", "Guest file system")
+    host_fs = _catalogue(models.FileSystem, "host_fs", "Host file system")
+    text_list = django_filters.ChoiceFilter(choices=models.OrdinalFinding.Tier.choices)
+    table_list = django_filters.ChoiceFilter(choices=models.OrdinalFinding.Tier.choices)
 
 
 class ClaimFilters(django_filters.FilterSet):
@@ -272,9 +259,9 @@ class ClaimFilters(django_filters.FilterSet):
 
     case_study = _case_study("case_studies")
     publication = _publication()
-    workload = _catalogue(Workload, "workloads", "Workload")
-    kind = django_filters.ChoiceFilter(choices=Claim.Kind.choices)
+    workload = _catalogue(models.Workload, "workloads", "Workload")
+    kind = django_filters.ChoiceFilter(choices=models.Claim.Kind.choices)
 
 
 class RevisionFilters(django_filters.FilterSet):
-    action = django_filters.ChoiceFilter(choices=KnowledgeRevision.Action.choices)
+    action = django_filters.ChoiceFilter(choices=models.KnowledgeRevision.Action.choices)

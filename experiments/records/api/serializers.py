@@ -11,29 +11,7 @@ from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from experiments.models import (
-    Benchmark,
-    CaseStudy,
-    ComponentName,
-    Configuration,
-    DerivedValue,
-    Ending,
-    FileSystem,
-    HostStorage,
-    Hypervisor,
-    KnowledgeRevision,
-    Measurement,
-    MechanismCost,
-    ModelComponent,
-    OperatingSystem,
-    OrdinalFinding,
-    PrintedRatio,
-    Publication,
-    Server,
-    Storage,
-    Workload,
-    WorkloadVariant,
-)
+from experiments import models
 from experiments.records.checklist import protocol_of
 from experiments.rules.protocol import Protocol
 from kdb.api.shapes import shape_of
@@ -45,8 +23,8 @@ from kdb.disk_path import SETTINGS
 class Slug(serializers.SlugField):
     """The slug of another row, at `source`; with `allow_null`, null where there is none."""
 
-    def __init__(self, source: str, *, allow_null: bool = False) -> None:
-        super().__init__(source=source, read_only=True, allow_null=allow_null)
+    def __init__(self, source: str, **kwargs: Any) -> None:
+        super().__init__(**{**kwargs, "source": source, "read_only": True})
 
 
 class Texts(serializers.ListField):
@@ -73,18 +51,18 @@ class RetractedSlugs(Slugs):
     """The slugs of those among several case studies that no longer count: retracted, superseded or doubted."""
 
     def to_representation(self, value: Any) -> list[str]:
-        return sorted(row.slug for row in value.all() if row.status in CaseStudy.ENDED)
+        return sorted(row.slug for row in value.all() if row.status in models.CaseStudy.ENDED)
 
 
 @extend_schema_field(OpenApiTypes.BOOL)
-class Retracted(serializers.Field[Any, Any, bool, CaseStudy]):
+class Retracted(serializers.Field[Any, Any, bool, models.CaseStudy]):
     """True where the case study at `source` no longer counts: it was retracted or superseded, or is doubted."""
 
     def __init__(self, source: str) -> None:
         super().__init__(source=source, read_only=True)
 
-    def to_representation(self, value: CaseStudy) -> bool:
-        return value.status in CaseStudy.ENDED
+    def to_representation(self, value: models.CaseStudy) -> bool:
+        return value.status in models.CaseStudy.ENDED
 
 
 @extend_schema_field(OpenApiTypes.STR)
@@ -100,13 +78,13 @@ class Unit(serializers.Field[Any, Any, str, Any]):
 
 
 @extend_schema_field(shape_of(Protocol)(allow_null=True))
-class ProtocolField(serializers.Field[Any, Any, dict[str, Any] | None, CaseStudy]):
+class ProtocolField(serializers.Field[Any, Any, dict[str, Any] | None, models.CaseStudy]):
     """The protocol of a case study; null in lists, because it costs five queries."""
 
     def __init__(self) -> None:
         super().__init__(source="*", read_only=True)
 
-    def to_representation(self, value: CaseStudy) -> dict[str, Any] | None:
+    def to_representation(self, value: models.CaseStudy) -> dict[str, Any] | None:
         is_one = not isinstance(self.root, serializers.ListSerializer)
         return asdict(protocol_of(value)) if is_one else None
 
@@ -127,6 +105,10 @@ class ReadSerializer(serializers.ModelSerializer[Any]):
                 extra[name]["allow_null"] = True
         return extra
 
+    def build_relational_field(self, field_name: str, relation_info: Any) -> Any:
+        """Return a field for the slug of another row."""
+        return Slug, {"source": f"{field_name}.slug"}
+
     def to_representation(self, instance: Any) -> dict[str, Any]:
         row = super().to_representation(instance)
         return {name: None if value == "" else value for name, value in row.items()}
@@ -144,13 +126,13 @@ _NAMED = ("slug", "name", "aliases", "description", "source")
 
 class HypervisorSerializer(CatalogueSerializer):
     class Meta:
-        model = Hypervisor
+        model = models.Hypervisor
         fields = (*_NAMED, "kind", "family", "vendor", "kernel_origin", "virtual_device_origin")
 
 
 class HostStorageSerializer(CatalogueSerializer):
     class Meta:
-        model = HostStorage
+        model = models.HostStorage
         fields = (*_NAMED, "kind", "reach", "family")
 
 
@@ -158,7 +140,7 @@ class MechanismSerializer(ReadSerializer):
     operation_name = serializers.CharField(source="get_operation_display", read_only=True)
 
     class Meta:
-        model = MechanismCost
+        model = models.MechanismCost
         fields = ("code", "operation", "operation_name", "mechanism", "source")
 
 
@@ -166,25 +148,25 @@ class FileSystemSerializer(CatalogueSerializer):
     mechanisms = MechanismSerializer(many=True, read_only=True)
 
     class Meta:
-        model = FileSystem
+        model = models.FileSystem
         fields = (*_NAMED, "letter", "mechanisms")
 
 
 class OperatingSystemSerializer(CatalogueSerializer):
     class Meta:
-        model = OperatingSystem
+        model = models.OperatingSystem
         fields = (*_NAMED, "family", "version")
 
 
 class BenchmarkSerializer(CatalogueSerializer):
     class Meta:
-        model = Benchmark
+        model = models.Benchmark
         fields = (*_NAMED, "printed_unit")
 
 
 class WorkloadSerializer(CatalogueSerializer):
     class Meta:
-        model = Workload
+        model = models.Workload
         fields = (
             *_NAMED,
             *("random_reads", "sequential_reads", "random_writes", "sequential_writes", "metadata_operations"),
@@ -193,20 +175,16 @@ class WorkloadSerializer(CatalogueSerializer):
 
 
 class WorkloadVariantSerializer(ReadSerializer):
-    workload = Slug("workload.slug")
-    benchmark = Slug("benchmark.slug")
     parameters = serializers.DictField(read_only=True)
 
     class Meta:
-        model = WorkloadVariant
+        model = models.WorkloadVariant
         fields = ("id", "workload", "benchmark", "benchmark_version", "parameters")
 
 
 class ComponentNameSerializer(ReadSerializer):
-    publication = Slug("publication.slug")
-
     class Meta:
-        model = ComponentName
+        model = models.ComponentName
         fields = ("publication", "symbol", "position", "source")
 
 
@@ -214,7 +192,7 @@ class ComponentSerializer(ReadSerializer):
     names = ComponentNameSerializer(many=True, read_only=True)
 
     class Meta:
-        model = ModelComponent
+        model = models.ModelComponent
         fields = ("number", "slug", "name", "description", "names")
 
 
@@ -226,7 +204,7 @@ class PublicationSerializer(ReadSerializer):
     case_studies = Slugs()
 
     class Meta:
-        model = Publication
+        model = models.Publication
         fields = (
             *("slug", "title", "authors", "venue", "year", "address", "doi", "made_on", "read_on"),
             *("archive_address", "is_reviewed", "note", "case_studies"),
@@ -235,16 +213,15 @@ class PublicationSerializer(ReadSerializer):
 
 class ServerSerializer(ReadSerializer):
     class Meta:
-        model = Server
+        model = models.Server
         fields = ("slug", "model", "cpu", "sockets", "cores", "ram_gib", "ram_kind", "network")
 
 
 class StorageSerializer(ReadSerializer):
-    server = Slug("server.slug")
     limits_unit = Unit("MB/s")
 
     class Meta:
-        model = Storage
+        model = models.Storage
         fields = (
             *("slug", "server", "description", "kind", "controller", "raid", "sequential_read_limit"),
             *("sequential_write_limit", "interface_limit", "limits_unit", "source"),
@@ -254,19 +231,14 @@ class StorageSerializer(ReadSerializer):
 class EndingSerializer(ReadSerializer):
     """A case study, or numbers of it, that no longer count."""
 
-    case_study = Slug("case_study.slug")
-    replaced_by = Slug("replaced_by.slug", allow_null=True)
     revision = serializers.IntegerField(source="revision_id", read_only=True)
 
     class Meta:
-        model = Ending
+        model = models.Ending
         fields = ("revision", "kind", "case_study", "is_whole", "replaced_by", "reason")
 
 
 class CaseStudySerializer(ReadSerializer):
-    publication = Slug("publication.slug", allow_null=True)
-    server = Slug("server.slug")
-    storage = Slug("storage.slug")
     vm_counts = serializers.ListField(child=serializers.IntegerField(), read_only=True)
     notes = Texts()
     protocol = ProtocolField()
@@ -275,7 +247,7 @@ class CaseStudySerializer(ReadSerializer):
     endings = EndingSerializer(many=True, read_only=True)
 
     class Meta:
-        model = CaseStudy
+        model = models.CaseStudy
         fields = (
             *("slug", "title", "status", "retraction_reason", "published_revision", "retracted_revision", "endings"),
             *("publication", "server", "storage", "laboratory", "research_group", "run_seconds", "repetitions"),
@@ -285,19 +257,13 @@ class CaseStudySerializer(ReadSerializer):
 
 
 class ConfigurationSerializer(ReadSerializer):
-    case_study = Slug("case_study.slug")
     retracted = Retracted("case_study")
     native = serializers.BooleanField(source="is_native", read_only=True)
     host_storage = serializers.CharField(read_only=True, allow_null=True)
     pair = serializers.CharField(read_only=True, allow_null=True)
-    hypervisor = Slug("hypervisor.slug", allow_null=True)
-    host_os = Slug("host_os.slug", allow_null=True)
-    host_fs = Slug("host_fs.slug", allow_null=True)
-    guest_os = Slug("guest_os.slug", allow_null=True)
-    guest_fs = Slug("guest_fs.slug", allow_null=True)
 
     class Meta:
-        model = Configuration
+        model = models.Configuration
         fields = (
             *("case_study", "slug", "retracted", "native", "pair", "hypervisor", "hypervisor_release"),
             *("virtualisation", "virtual_devices", "host_os", "host_kernel", "host_fs", "host_mkfs_options"),
@@ -314,7 +280,7 @@ class RevisionSerializer(ReadSerializer):
     ending = EndingSerializer(read_only=True, allow_null=True, default=None)
 
     class Meta:
-        model = KnowledgeRevision
+        model = models.KnowledgeRevision
         fields = ("number", "action", "reason", "created_at", "published", "retracted", "ending")
 
 
@@ -330,7 +296,6 @@ class ObservationSerializer(ReadSerializer):
     """The coordinates of a number. `value_scope` is null where the source does not say what it is for."""
 
     case_study = Slug("configuration.case_study.slug")
-    configuration = Slug("configuration.slug")
     retracted = Retracted("configuration.case_study")
     hypervisor = Slug("configuration.hypervisor.slug", allow_null=True)
     guest_fs = Slug("configuration.guest_fs.slug", allow_null=True)
@@ -342,7 +307,7 @@ class ObservationSerializer(ReadSerializer):
         source="variant.benchmark_version", read_only=True, allow_null=True, help_text="Null: not stated."
     )
     value_scope = serializers.ChoiceField(
-        choices=[(value, label) for value, label in CaseStudy.Scope.choices if value],
+        choices=[(value, label) for value, label in models.CaseStudy.Scope.choices if value],
         source="configuration.case_study.value_scope",
         read_only=True,
         allow_null=True,
@@ -366,7 +331,7 @@ class MeasurementSerializer(ObservationSerializer):
     )
 
     class Meta:
-        model = Measurement
+        model = models.Measurement
         fields = (
             *_COORDINATES,
             *("queue_depth", "jobs"),
@@ -379,18 +344,14 @@ class MeasurementSerializer(ObservationSerializer):
 class PrintedRatioSerializer(ReadSerializer):
     """A ratio of two hypervisors' speeds, as a text prints it; a numerator of null is native."""
 
-    case_study = Slug("case_study.slug")
     retracted = Retracted("case_study")
     workload = Slug("variant.workload.slug")
     variant = serializers.IntegerField(source="variant_id", read_only=True)
-    numerator = Slug("numerator.slug", allow_null=True)
-    denominator = Slug("denominator.slug")
-    guest_fs = Slug("guest_fs.slug", allow_null=True)
     vm_counts = serializers.ListField(child=serializers.IntegerField(), read_only=True)
     unit = Unit("ratio")
 
     class Meta:
-        model = PrintedRatio
+        model = models.PrintedRatio
         fields = (
             *("id", "case_study", "retracted", "workload", "variant", "numerator", "denominator", "guest_fs"),
             *("vm_counts", "is_overall", "least", "least_rounding", "greatest", "greatest_rounding", "unit"),
@@ -400,7 +361,7 @@ class PrintedRatioSerializer(ReadSerializer):
 
 class DerivedValueSerializer(ObservationSerializer):
     class Meta:
-        model = DerivedValue
+        model = models.DerivedValue
         fields = (
             *_COORDINATES,
             *("value", "low", "high", "unit", "quantity", "is_evidence", "route", "formula", "source", "note"),
@@ -408,19 +369,15 @@ class DerivedValueSerializer(ObservationSerializer):
 
 
 class FindingSerializer(ReadSerializer):
-    publication = Slug("publication.slug")
     case_studies = Slugs()
     retracted_case_studies = RetractedSlugs("case_studies")
     workload = Slug("variant.workload.slug")
     variant = serializers.IntegerField(source="variant_id", read_only=True)
     benchmark = Slug("variant.benchmark.slug")
-    hypervisor = Slug("hypervisor.slug")
-    guest_fs = Slug("guest_fs.slug")
-    host_fs = Slug("host_fs.slug")
     is_contradictory = serializers.BooleanField(read_only=True)
 
     class Meta:
-        model = OrdinalFinding
+        model = models.OrdinalFinding
         fields = (
             *("id", "publication", "case_studies", "retracted_case_studies", "workload", "variant", "benchmark"),
             *("hypervisor", "guest_fs", "host_fs", "text_list", "is_outstanding", "text_source", "table_list"),

@@ -14,19 +14,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.viewsets import ReadOnlyModelViewSet
 
-from experiments.models import (
-    Benchmark,
-    ComponentName,
-    Configuration,
-    Ending,
-    FileSystem,
-    HostStorage,
-    Hypervisor,
-    KnowledgeRevision,
-    ModelComponent,
-    OperatingSystem,
-    Workload,
-)
+from experiments import models
 from experiments.records import visible
 from kdb.api.errors import name_errors
 from kdb.api.faults import FaultyRequest
@@ -75,7 +63,7 @@ class TableViewSet(FactViewSet):
 class HypervisorViewSet(FactViewSet):
     """Hypervisor products, with what the papers say of their kind and their drivers."""
 
-    queryset = visible.entries(Hypervisor)
+    queryset = visible.entries(models.Hypervisor)
     serializer_class = serializers.HypervisorSerializer
     filterset_class = filters.HypervisorFilters
 
@@ -83,7 +71,7 @@ class HypervisorViewSet(FactViewSet):
 class HostStorageViewSet(FactViewSet):
     """What disk images lie on besides directories on file systems: volumes, shared directories, pools."""
 
-    queryset = visible.entries(HostStorage)
+    queryset = visible.entries(models.HostStorage)
     serializer_class = serializers.HostStorageSerializer
     filterset_class = filters.HostStorageFilters
 
@@ -91,14 +79,14 @@ class HostStorageViewSet(FactViewSet):
 class FileSystemViewSet(FactViewSet):
     """File systems, with the mechanism behind each kind of operation (cost matrix C1.1-C3.7)."""
 
-    queryset = visible.entries(FileSystem).prefetch_related("mechanisms")
+    queryset = visible.entries(models.FileSystem).prefetch_related("mechanisms")
     serializer_class = serializers.FileSystemSerializer
 
 
 class OperatingSystemViewSet(FactViewSet):
     """Operating system releases, as guest or as host."""
 
-    queryset = visible.entries(OperatingSystem)
+    queryset = visible.entries(models.OperatingSystem)
     serializer_class = serializers.OperatingSystemSerializer
     filterset_class = filters.OperatingSystemFilters
 
@@ -106,14 +94,14 @@ class OperatingSystemViewSet(FactViewSet):
 class BenchmarkViewSet(FactViewSet):
     """Benchmark programs."""
 
-    queryset = visible.entries(Benchmark)
+    queryset = visible.entries(models.Benchmark)
     serializer_class = serializers.BenchmarkSerializer
 
 
 class WorkloadViewSet(FactViewSet):
     """Workloads, with what the papers state about their access pattern."""
 
-    queryset = visible.entries(Workload)
+    queryset = visible.entries(models.Workload)
     serializer_class = serializers.WorkloadSerializer
 
 
@@ -130,10 +118,10 @@ class WorkloadVariantViewSet(FactViewSet):
 class ComponentViewSet(FactViewSet):
     """The seven components of the model, with the name each paper gives them."""
 
-    queryset = ModelComponent.objects.prefetch_related(
+    queryset = models.ModelComponent.objects.prefetch_related(
         Prefetch(
             "names",
-            ComponentName.objects.filter(publication__in=visible.publications()).select_related("publication"),
+            models.ComponentName.objects.filter(publication__in=visible.publications()).select_related("publication"),
         )
     )
     serializer_class = serializers.ComponentSerializer
@@ -167,7 +155,7 @@ class CaseStudyViewSet(FactViewSet):
     queryset = (
         visible.case_studies()
         .select_related("publication", "server", "storage")
-        .prefetch_related(Prefetch("endings", Ending.objects.select_related("case_study", "replaced_by")))
+        .prefetch_related(Prefetch("endings", models.Ending.objects.select_related("case_study", "replaced_by")))
     )
     serializer_class = serializers.CaseStudySerializer
     filterset_class = filters.CaseStudyFilters
@@ -182,7 +170,7 @@ class ConfigurationViewSet(TableViewSet):
     serializer_class = serializers.ConfigurationSerializer
     filterset_class = filters.ConfigurationFilters
 
-    def get_queryset(self) -> QuerySet[Configuration]:
+    def get_queryset(self) -> QuerySet[models.Configuration]:
         """Return the configurations of the case study that the address names: a slug is unique inside it."""
         queryset = super().get_queryset()
         case_study = self.kwargs.get("case_study")
@@ -191,7 +179,9 @@ class ConfigurationViewSet(TableViewSet):
 
 # A page of rows has few configurations and variants: prefetched, each is read once, not joined to every row.
 _OBSERVATION_PREFETCHES = (
-    Prefetch("configuration", Configuration.objects.select_related("case_study", "hypervisor", "guest_fs", "host_fs")),
+    Prefetch(
+        "configuration", models.Configuration.objects.select_related("case_study", "hypervisor", "guest_fs", "host_fs")
+    ),
     "variant__workload",
     "variant__benchmark",
 )
@@ -208,8 +198,10 @@ class PageByConfiguration(PageByKey):
         compare = LessThanOrEqual if is_backwards else GreaterThanOrEqual
         # Compare the joined table, too: PostgreSQL derives equalities across a join, but no inequalities.
         begun = [compare(F("configuration_id"), configuration)]
-        if queryset.query.alias_refcount.get(Configuration._meta.db_table):  # it is joined
-            begun.append(compare(Col(Configuration._meta.db_table, Configuration._meta.pk), configuration))
+        if queryset.query.alias_refcount.get(models.Configuration._meta.db_table):  # it is joined
+            begun.append(
+                compare(Col(models.Configuration._meta.db_table, models.Configuration._meta.pk), configuration)
+            )
         return queryset.filter(*begun).exclude(Q(("configuration_id", configuration), (f"pk__{until}", row)))
 
 
@@ -267,7 +259,9 @@ class FindingViewSet(TableViewSet):
 class RevisionViewSet(FactViewSet):
     """Changes of the knowledge with day and reason: published, retracted, superseded, doubted."""
 
-    queryset = KnowledgeRevision.objects.select_related("ending__case_study", "ending__replaced_by").prefetch_related(
+    queryset = models.KnowledgeRevision.objects.select_related(
+        "ending__case_study", "ending__replaced_by"
+    ).prefetch_related(
         Prefetch("published_case_studies", visible.case_studies()),
         Prefetch("retracted_case_studies", visible.case_studies()),
     )
