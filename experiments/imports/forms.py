@@ -12,7 +12,6 @@ from experiments.catalogue import services
 from experiments.imports import file_names, normalise
 from experiments.models import CaseStudy, ImportBatch
 from experiments.readers.table_columns import FIELDS, IGNORED, PARAMETER
-from kdb.disk_path import SETTINGS
 from kdb.web.form_types import field_of
 
 MAX_RUNS_SHOWN = 100  # on the page of an import
@@ -37,37 +36,6 @@ class ContextForm(forms.Form):
 
     # Shown first, because the output of a benchmark never tells these.
     MAIN = ("configuration", "hypervisor", "host_fs", "guest_fs", "vm_count")
-    LABELS = {
-        "configuration": "Configuration",
-        "hypervisor": "Hypervisor",
-        "virtualisation": "Virtualisation",
-        "virtual_devices": "Virtual devices",
-        "host_os": "Host system",
-        "host_fs": "Host file system",
-        "host_mkfs_options": "Host mkfs options",
-        "host_mount_options": "Host mount options",
-        "host_io_scheduler": "Host I/O scheduler",
-        "backend": "What the images lie on",
-        "below": "Below it, e.g. RAID",
-        "storage_kind": "Kind of storage, where it is not the case study's",
-        **{column: setting.label for column, setting in SETTINGS.items()},
-        "guest_os": "Guest system",
-        "guest_fs": "Guest file system",
-        "guest_access": "What the load works on, where no guest file system is stated",
-        "guest_mkfs_options": "Guest mkfs options",
-        "guest_mount_options": "Guest mount options",
-        "guest_io_scheduler": "Guest I/O scheduler",
-        "vm_vcpus": "vCPUs of a machine",
-        "vm_ram_gib": "Memory of a machine, GiB",
-        "vm_disk": "Disk of a machine",
-        "workload": "Workload",
-        "benchmark": "Benchmark",
-        "benchmark_version": "Version of the benchmark",
-        "vm_count": "Virtual machines at once",
-        "operation": "Operation",
-        "source": "Source, e.g. Table III",
-        "note": "Note",
-    }
 
     def __init__(
         self, data: Any = None, *, case_study: CaseStudy, like: "ContextForm | None" = None, **kwargs: Any
@@ -87,7 +55,7 @@ class ContextForm(forms.Form):
             elif name in normalise.NAMED:
                 native = [("native", "Native, no hypervisor")] if name == "hypervisor" else []
                 field = _choice([*native, *services.choices(normalise.NAMED[name], case_study)], "As the files say")
-            field.label = self.LABELS[name]
+            field.label = FIELDS[name].label
             self.fields[name] = field
 
     @property
@@ -178,7 +146,7 @@ class RunForm(forms.Form):
             self.fields[name] = forms.CharField(
                 required=False,
                 max_length=length,
-                label=f"{ContextForm.LABELS[name]} of the run on line {line} of {file['name']}",
+                label=f"{FIELDS[name].label} of the run on line {line} of {file['name']}",
                 widget=forms.TextInput(attrs={"list": f"known-{name}", "size": 12}),
             )
 

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 from experiments.readers.base import Reading, Run
 from experiments.readers.table import Cell, Cells, Fault
-from experiments.readers.table_columns import NUMERIC, PARAMETER
+from experiments.readers.table_columns import COLUMNS, NUMERIC, PARAMETER
 from experiments.rules.entry_names import NATIVE, Names, fold
 from experiments.rules.names import WORDS
 from experiments.rules.number_grammar import LARGEST as LARGEST_WHOLE
@@ -31,29 +31,14 @@ from kdb.units import LATENCY, METRICS, UNITS, convert, measures
 Values = dict[str, Any]  # of a configuration: field to value, catalogue entries as slugs
 
 # field that refers to an entry of the catalogue: kind of name
-REFERENCES = {
-    "hypervisor": "hypervisor",
-    "host_os": "operating_system",
-    "host_fs": "file_system",
-    "guest_os": "operating_system",
-    "guest_fs": "file_system",
-    "workload": "workload",
-    "benchmark": "benchmark",
-}
+REFERENCES = {column.name: column.entry_of for column in COLUMNS if column.entry_of and column.name != "backend"}
 NAMED = {**REFERENCES, "backend": "host_storage"}  # every field that holds a name
 KINDS = tuple(dict.fromkeys(NAMED.values()))
 
 # Longest text of each field, as the models have it; a test compares them.
 LENGTHS = {
-    **dict.fromkeys(("host_mkfs_options", "host_mount_options", "guest_mkfs_options", "guest_mount_options"), 200),
-    **dict.fromkeys(("below", "vm_disk"), 200),
-    **dict.fromkeys(("host_io_scheduler", "guest_io_scheduler", "image_format", "cache_mode", "disk_bus"), 40),
-    **dict.fromkeys(("host_fs_release", "guest_fs_release", "benchmark_version", "operation"), 40),
-    **dict.fromkeys(("hypervisor_release", "host_kernel", "guest_kernel", "disk_driver_release"), 80),
-    **dict.fromkeys(("reference", "excluded_by"), 80),
-    **dict.fromkeys(("virtual_devices", "source"), 120),
-    "compression": 20,
-    "excluded_because": 300,
+    **{column.name: column.longest for column in COLUMNS if column.longest},
+    **{"host_fs_release": 40, "guest_fs_release": 40, "disk_driver_release": 80, "compression": 20},
 }
 NOT_STATED = "not-stated"  # a value of guest_access: nothing is known of the guest's file system
 CHOICES = {

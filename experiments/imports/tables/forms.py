@@ -14,7 +14,7 @@ from django.utils.timezone import localdate
 from experiments.case_studies.forms import CaseStudyForm
 from experiments.catalogue import services
 from experiments.imports import normalise
-from experiments.imports.forms import NEW, ContextForm, fields_of_entry
+from experiments.imports.forms import NEW, fields_of_entry
 from experiments.models import CaseStudy, Publication
 from experiments.readers.table_columns import FIELDS, IGNORED, PARAMETER
 from experiments.rules.entry_names import NATIVE, fold
@@ -32,23 +32,6 @@ MAX_WORDS = 200  # of one column, that the user is asked about
 MAX_QUESTIONS = 100  # words on one page: a request has at most 1,000 fields
 MAX_BASES = 60  # words that may identify the row that percentages refer to
 NO_NAME = "none"  # no slug: a reserved word (experiments.rules.entry_names)
-LABELS = {
-    **ContextForm.LABELS,
-    "hypervisor_release": "Release of the hypervisor",
-    "block_size_bytes": "Block size",
-    "unit": "Unit of all numbers",
-    "metric": "What is measured",
-    "repetition": "Number of the run",
-    "repetitions": "Runs averaged into one value",
-    "standard_deviation": "Standard deviation",
-    "machine": "Which of the machines",
-    "working_set_bytes": "Size of all files",
-    "reference": "What a ratio is a ratio to",
-    "quality": "How well it can be read",
-    "alternative_value": "Another reading of it",
-    "excluded_because": "Why it shall not count",
-    "excluded_by": "Who excluded it",
-}
 OF_THE_NUMBER = ("unit", "metric", "standard_deviation", "minimum", "maximum", "repetition", "repetitions", "reference")
 
 
@@ -56,7 +39,7 @@ def label_of(column: str) -> str:
     """Return how a column of the template reads in a form."""
     if column.startswith(PARAMETER):
         return f"Parameter {column.removeprefix(PARAMETER)}"
-    return LABELS.get(column, column.replace("_", " ").capitalize())
+    return FIELDS[column].label if column in FIELDS else column.replace("_", " ").capitalize()
 
 
 def _column_choices() -> list[tuple[str, list[tuple[str, str]]]]:
