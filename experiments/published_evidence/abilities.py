@@ -52,21 +52,10 @@ class Ability:
 
 
 _ABILITIES = (
+    Ability("snapshot", "Snapshots", "Can I take a snapshot of a running machine?", (HYPERVISOR,), (HOST, IMAGE)),
+    Ability("live-migration", "Live migration", "Can a running machine move to another host?", (HYPERVISOR, HOST)),
     Ability(
-        "snapshot",
-        "Snapshots",
-        "Can I take a snapshot of a running machine?",
-        all_of=(HYPERVISOR,),
-        any_of=(HOST, IMAGE),
-    ),
-    Ability(
-        "live-migration", "Live migration", "Can a running machine move to another host?", all_of=(HYPERVISOR, HOST)
-    ),
-    Ability(
-        "shared-access",
-        "Shared access",
-        "Can several hosts use the place of the images at the same time?",
-        all_of=(HOST,),
+        "shared-access", "Shared access", "Can several hosts use the place of the images at the same time?", (HOST,)
     ),
     Ability(
         "checksums",
@@ -82,19 +71,14 @@ _ABILITIES = (
     ),
     Ability("encryption", "Encryption", "Can the data be encrypted where it lies?", any_of=(GUEST, HOST, IMAGE)),
     Ability(
-        "thin-provisioning",
-        "Thin provisioning",
-        "Does a disk take only the space that was written?",
-        all_of=(HOST, IMAGE),
+        "thin-provisioning", "Thin provisioning", "Does a disk take only the space that was written?", (HOST, IMAGE)
     ),
     Ability("compression", "Compression", "Is data compressed as it is written?", any_of=(GUEST, HOST)),
-    Ability(
-        "online-growth", "Online growth", "Can a disk and its file system grow while the machine runs?", all_of=PARTS
-    ),
-    Ability("trim", "Trim", "Does space that the guest frees come back to the host?", all_of=(GUEST, IMAGE, HOST)),
-    Ability("windows-boot", "Windows boot", "Can Windows start from it?", all_of=(HYPERVISOR, GUEST)),
-    Ability("little-memory", "Little memory", "Does it do without a large cache of its own in memory?", all_of=(HOST,)),
-    Ability("support", "Paid support", "Does somebody sell support for it?", all_of=(HYPERVISOR, HOST, GUEST)),
+    Ability("online-growth", "Online growth", "Can a disk and its file system grow while the machine runs?", PARTS),
+    Ability("trim", "Trim", "Does space that the guest frees come back to the host?", (GUEST, IMAGE, HOST)),
+    Ability("windows-boot", "Windows boot", "Can Windows start from it?", (HYPERVISOR, GUEST)),
+    Ability("little-memory", "Little memory", "Does it do without a large cache of its own in memory?", (HOST,)),
+    Ability("support", "Paid support", "Does somebody sell support for it?", (HYPERVISOR, HOST, GUEST)),
 )
 ABILITIES: Mapping[str, Ability] = MappingProxyType({ability.slug: ability for ability in _ABILITIES})
 ABILITY_CHOICES = [(slug, slug) for slug in ABILITIES]  # as the API's document names them
