@@ -253,8 +253,10 @@ class StoredBundle:
         self.document, self.digest, self.lines = about.document, about.digest, about.lines
         self._file, self._places = file, places
 
-    def open(self, name: str) -> io.BufferedReader:
-        return io.BufferedReader(_Section(self._file, *self._places[name]))
+    def open(self, name: str) -> io.BytesIO:
+        """Return a member as a file; in memory, as it has at most MAX_BYTES (archives)."""
+        start, size = self._places[name]
+        return io.BytesIO(os.pread(self._file, size, start))
 
 
 @dataclass(frozen=True)
@@ -275,22 +277,6 @@ class _AboutBundle:
     digest: str
     lines: int
     members: list[str]
-
-
-class _Section(io.RawIOBase):
-    """A section of a file, as a file: `size` bytes from `place` on."""
-
-    def __init__(self, file: int, place: int, size: int) -> None:
-        self.file, self.place, self.end = file, place, place + size
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        data = os.pread(self.file, min(len(buffer), self.end - self.place), self.place)
-        buffer[: len(data)] = data
-        self.place += len(data)
-        return len(data)
 
 
 def structured(value: Any, wanted: type[Wanted]) -> Wanted:
