@@ -40,19 +40,6 @@ class Fact:
 
 
 @dataclass(frozen=True)
-class Operation:
-    """One line of a run's breakdown, in the tool's own name: "read", "createfile1", "4KiB write"."""
-
-    name: str
-    line: int | None = None
-    operations: int | None = None
-    ops_per_s: float | None = None
-    throughput_mib_s: float | None = None
-    latency_ms: float | None = None  # mean
-    block_size_bytes: int | None = None
-
-
-@dataclass(frozen=True)
 class Run:
     """One finished run of one workload. Its figures become up to six measurements.
 
@@ -65,7 +52,6 @@ class Run:
     parameters : settings of the load that the file states, like threads and queue depth; runs are compared only where
         all of them are equal, so nothing that varies from run to run belongs here
     percentiles_ms : "p50", "p95", "p99" of the latency, ms, above zero; each becomes a measurement of its own metric
-    operations : the breakdown, in printed order; shown, and kept with the file, never a measurement
     note : kept with each of its measurements; warnings : sentences kept with the import
     """
 
@@ -82,7 +68,6 @@ class Run:
     tool_version: str = ""
     working_set_bytes: int | None = None
     percentiles_ms: Mapping[str, float] = field(default_factory=dict)
-    operations: tuple[Operation, ...] = ()
     parameters: Mapping[str, str | int | float] = field(default_factory=dict)
     note: str = ""
     warnings: tuple[str, ...] = ()

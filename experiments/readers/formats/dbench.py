@@ -3,7 +3,6 @@
     dbench version 4.00 - Copyright Andrew Tridgell 1999-2004
     Running for 60 seconds with load '/usr/share/dbench/client.txt' and minimum warmup 12 secs
        4    266123    80.68 MB/sec  execute  59 sec  latency 39.204 ms      (an average so far, no result)
-    NTCreateX     155431     0.049    16.076                                 (count, mean and greatest latency, ms)
     Throughput 80.6754 MB/sec  4 clients  4 procs  max_latency=578.915 ms
 
 MB is 10**6 bytes. tbench prints the same line of a network: only dbench's own banner tells them apart.
@@ -16,7 +15,7 @@ from collections.abc import Iterator
 
 from kdb.units import convert
 
-from ..base import Operation, Refusal, Run
+from ..base import Refusal, Run
 from ..reader import Hit, Outcome, Report, ReportReader
 
 _NETWORK = re.compile(r".{0,500}?\btbench(?:_srv)?\b")
@@ -31,7 +30,6 @@ class Dbench(ReportReader):
         "banner": re.compile(r".{0,500}?dbench version (\S{1,20}) - Copyright"),
         "network": _NETWORK,
         "length": re.compile(r".{0,500}?Running for (\d{1,9}) seconds with load '([^']{1,300})'"),
-        "row": re.compile(r"([A-Z][A-Za-z0-9]{1,20})\s+(\d{1,15})\s+(\d{1,9}\.\d{1,6})\s+(\d{1,9}\.\d{1,6})$"),
         "progress": re.compile(r"\d+\s+\d+\s+\S+ MB/sec\s+(?:warmup|execute|cleanup)"),
         "result": re.compile(
             r"(?:\w{1,20}:\s+)?Throughput (\S{1,20}) MB/sec(?: \(.{1,80}?\))?\s+(\d{1,9}) (?:clients|procs)\b"
@@ -43,14 +41,10 @@ class Dbench(ReportReader):
         if banner and not results:
             end = report.last("progress") or banner
             yield Refusal(end.line, "the run did not finish: its line with the throughput is missing")
-        rows = [
-            Operation(row.match[1], row.line, int(row.match[2]), latency_ms=float(row.match[3]) or None)
-            for row in report.all("row")[:100]
-        ]
         for result in results:
-            yield self._judge(report, banner, result, rows)
+            yield self._judge(report, banner, result)
 
-    def _judge(self, report: Report, banner: Hit | None, result: Hit, rows: list[Operation]) -> Run | Refusal:
+    def _judge(self, report: Report, banner: Hit | None, result: Hit) -> Run | Refusal:
         if report.first("network") or (banner and _NETWORK.match(banner.match.string)):
             return Refusal(result.line, "this is tbench, which measures a network, not a file system")
         if not banner:
@@ -73,6 +67,5 @@ class Dbench(ReportReader):
             throughput_mib_s=convert(megabytes, "MB/s", "MiB/s"),
             duration_s=float(seconds) or None,
             tool_version=banner.match[1],
-            operations=tuple(row for row in rows if (row.line or 0) < result.line),
             parameters={name: value for name, value in parameters.items() if value},
         )

@@ -28,7 +28,7 @@ from collections.abc import Iterator
 from typing import Any
 from xml.etree.ElementTree import Element
 
-from ..base import LineNumbers, Operation, Refusal, Run, lines_of, text_of
+from ..base import LineNumbers, Refusal, Run, lines_of, text_of
 from ..reader import Outcome, Reader, ToolVersion
 from ..xml_tree import root_of, text_at
 
@@ -103,18 +103,6 @@ def _run(
         could_be=could_be,
         block_size_bytes=settings.pop("block", None),
         percentiles_ms=settings.pop("percentiles", {}),
-        operations=tuple(
-            Operation(
-                name.lower(),
-                line,
-                totals[name][1],
-                totals[name][1] / seconds,
-                totals[name][0] / seconds / 2**20,
-                totals[name][2] or None,
-            )
-            for name in ("Read", "Write")
-            if len(done) > 1
-        ),
         parameters={name: value for name, value in settings.items() if value is not None},
     )
 

@@ -32,7 +32,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from ..base import MAX_LINES, FileRefusedError, Operation, Refusal, Run, TooMuchError, text_of
+from ..base import MAX_LINES, FileRefusedError, Refusal, Run, TooMuchError, text_of
 from ..reader import Outcome, Reader, ToolVersion
 
 MAX_LINE = 1_000  # characters of a line that are read; except for histograms Filebench's own are shorter
@@ -117,16 +117,6 @@ class Dialect:
 
 
 @dataclass
-class _Sum:
-    """One line of all breakdowns of a run, added up."""
-
-    line: int = 0
-    operations: int = 0
-    mib: float = 0.0
-    ms: float = 0.0  # of all operations
-
-
-@dataclass
 class _Summary:
     line: int
     stamp: float
@@ -157,10 +147,10 @@ class _Log:
     awaits_summary: bool = False
     shut_down: bool = False
     table_kind: str = ""  # "rows" or "csv" while inside a breakdown
-    table: list[Operation] = field(default_factory=list)
+    table: list[tuple[str, int | None, float]] = field(default_factory=list)  # name, count, rate
     row_dialects: dict[Dialect, int] = field(default_factory=dict)  # with the first line of each
     summaries: list[_Summary] = field(default_factory=list)
-    added: dict[str, _Sum] = field(default_factory=dict)  # all tables together
+    added: dict[str, int] = field(default_factory=dict)  # operations of all tables together
     void: Refusal | None = None
     counts: dict[str, int] = field(default_factory=dict)
     filesets: dict[str, tuple[int, float]] = field(default_factory=dict)
@@ -366,13 +356,9 @@ def _add_row(log: _Log, number: int, name: str, operations: str | None, *cells: 
     elif len(log.table) == MAX_ROWS:
         log.refuse(number, f"more than {MAX_ROWS:,} rows in one breakdown")
     else:
-        if unit == "u":
-            figures[2] /= 1000
-        else:
+        if unit != "u":
             log.row_dialects.setdefault(Dialect("1.4" if cpu else "1.5", _decimals(printed[2] or "")), number)
-        count = None if operations is None else int(operations)
-        ops_per_s, mib_s, ms = figures
-        log.table.append(Operation(name[:200], number, count, ops_per_s, mib_s, None if count == 0 else ms))
+        log.table.append((name[:200], None if operations is None else int(operations), figures[0]))
 
 
 def _add_summary(log: _Log, number: int, stamp: float, message: str) -> None:
@@ -402,13 +388,8 @@ def _add_summary(log: _Log, number: int, stamp: float, message: str) -> None:
     log.summaries.append(
         _Summary(number, stamp, int(operations), ops_per_s, reads + writes, mib_s, ms, dialect, elapsed, blur)
     )
-    for row in log.table:
-        total = log.added.setdefault(row.name, _Sum())
-        count = row.operations if row.operations is not None else round((row.ops_per_s or 0) * elapsed)
-        total.line = row.line or 0
-        total.operations += count
-        total.mib += (row.throughput_mib_s or 0) * elapsed
-        total.ms += (row.latency_ms or 0) * count
+    for name, count, rate in log.table:
+        log.added[name] = log.added.get(name, 0) + (round(rate * elapsed) if count is None else count)
     if len(log.added) > MAX_ROWS:
         log.refuse(number, f"more than {MAX_ROWS:,} operations in one run")
 
@@ -503,26 +484,17 @@ class _Result:
     mib_s: float
     ops_per_s: float
     ms: float
-    operations: tuple[Operation, ...]  # the breakdown
+    counts: list[int | None]  # operations of each row of the breakdown, where they are printed
 
 
 def _result(log: _Log, kind: str) -> _Result:
     if kind != "intervals":
         last = log.summaries[-1]
-        return _Result(kind, [last], last.elapsed, last.mib_s, last.ops_per_s, last.ms, tuple(log.table))
+        return _Result(
+            kind, [last], last.elapsed, last.mib_s, last.ops_per_s, last.ms, [count for _, count, _ in log.table]
+        )
     covered = sum(summary.elapsed for summary in log.summaries)
     seconds = covered or 1.0
-    operations = (
-        Operation(
-            name,
-            total.line,
-            total.operations,
-            round(total.operations / seconds, 3),
-            round(total.mib / seconds, 3),
-            round(total.ms / total.operations, 3) if total.operations else None,
-        )
-        for name, total in log.added.items()
-    )
     return _Result(
         kind,
         log.summaries,
@@ -530,7 +502,7 @@ def _result(log: _Log, kind: str) -> _Result:
         round(sum(summary.mib_s * summary.elapsed for summary in log.summaries) / seconds, 3),
         round(sum(summary.operations for summary in log.summaries) / seconds, 3),
         _mean_latency(log.summaries),
-        tuple(operations),
+        [*log.added.values()],
     )
 
 
@@ -579,7 +551,6 @@ def _run(log: _Log, result: _Result) -> Run:
         latency_ms=result.ms or None,
         duration_s=round(result.covered, 3),
         working_set_bytes=round(sum(mib for _, mib in files) * 2**20) or None,
-        operations=result.operations,
         parameters={name: value for name, value in parameters.items() if value},
         warnings=tuple(dict.fromkeys([*log.warnings, *_warnings(log, result)])),
     )
@@ -604,9 +575,9 @@ def _warnings(log: _Log, result: _Result) -> Iterator[str]:
     if not result.ms:
         yield "The latency is printed as zero: it is unknown."
     operations = sum(summary.operations for summary in result.summaries)
-    counts = [row.operations for row in result.operations if row.operations is not None]
+    counts = [count for count in result.counts if count is not None]
     if not log.added:
         yield "The log has no breakdown by operation."
-    elif len(counts) == len(result.operations) and sum(counts) < operations * 0.99 - 5 * len(log.added) * count:
+    elif len(counts) == len(result.counts) and sum(counts) < operations * 0.99 - 5 * len(log.added) * count:
         # More is no fault: the summary does not count every kind.
         yield f"The breakdown has {sum(counts)} of {operations} operations: lines of it are missing."

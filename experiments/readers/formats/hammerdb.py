@@ -17,7 +17,7 @@ and, with its time profile, of all users together:
     P99: 210.118ms	P95: 104.921ms	P50: 19.126ms	SD: 49.663ms	RATIO: 48.963%
 
 NOPM, new orders a minute, means the same on every database and is the rate; TPM counts what each database takes for a
-transaction, and is kept beside it. Latencies are of new orders. Of TPROC-H nothing is read.
+transaction, and is not read. Latencies are of new orders. Of TPROC-H nothing is read.
 
 Source: HammerDB's documentation of 4.x (CLI scripting, time profile) and outputs of 3.2 to 5.0.
 """
@@ -25,7 +25,7 @@ Source: HammerDB's documentation of 4.x (CLI scripting, time profile) and output
 import re
 from collections.abc import Iterator
 
-from ..base import Operation, Refusal, Run
+from ..base import Refusal, Run
 from ..reader import Outcome, Report, ReportReader
 
 _FIGURE = re.compile(r"\b(AVG|P50|P95|P99): {0,4}(\d{1,12}(?:\.\d{1,6})?)ms")
@@ -71,14 +71,11 @@ class HammerDb(ReportReader):
             reason = f"virtual users failed ({', '.join(list(users)[:10])}): the load was another"
             yield Refusal(failed.line, reason)
             return
-        orders, transactions = int(result.match[1] or result.match[6]), int(result.match[2] or result.match[4])
+        orders = int(result.match[1] or result.match[6])
         if not orders:
             yield Refusal(result.line, "0 new orders a minute are no result")
             return
         latency = _latency_of_new_orders(report)
-        operations = [Operation("new orders", result.line, None, orders / 60)]
-        if transactions:
-            operations.append(Operation("transactions", result.line, None, transactions / 60))
         parameters: dict[str, str | int] = {"rate_of": "new orders", "database": result.match[3] or result.match[5]}
         for label, name in (("rampup", "rampup_minutes"), ("users", "virtual_users")):
             if hit := report.last(label):
@@ -91,7 +88,6 @@ class HammerDb(ReportReader):
             latency_ms=latency.pop("AVG", None) or None,
             duration_s=int(minutes.match[1]) * 60.0 or None if minutes else None,
             percentiles_ms={name.lower(): value for name, value in latency.items() if value},
-            operations=tuple(operations),
             parameters=parameters,
         )
 

@@ -25,7 +25,7 @@ import re
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
-from ..base import Operation, Refusal, Run, lines_of, text_of
+from ..base import Refusal, Run, lines_of, text_of
 from ..reader import Outcome, Reader, ToolVersion
 
 MAX_LINE = 1_000
@@ -180,7 +180,6 @@ class _Throughput:
                     block_size_bytes=self.record or None,
                     tool_version=self.version,
                     working_set_bytes=self.processes * self.size or None,
-                    operations=(Operation("parent", line, throughput_mib_s=parent / 1024 or None),),
                     parameters={name: value for name, value in parameters.items() if value},
                     warnings=(_APART.format(parent / 1024),) if parent < rate / 2 else (),
                 )

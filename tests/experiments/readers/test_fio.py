@@ -354,7 +354,6 @@ def test_text_of_2_x_is_in_powers_of_1024_and_its_directions_add_up():
     (run,) = FioText().read(OLD_TEXT.encode()).runs
     assert (run.operation, run.throughput_mib_s, run.ops_per_s) == ("mixed", 60.0, 10240.0)
     assert (run.latency_ms, run.duration_s, run.block_size_bytes) == (pytest.approx(0.6), 51.2, None)
-    assert [(part.name, part.throughput_mib_s) for part in run.operations] == [("read", 20.0), ("write", 40.0)]
 
 
 @pytest.mark.parametrize(

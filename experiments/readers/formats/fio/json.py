@@ -30,7 +30,7 @@ from dataclasses import replace
 from itertools import islice
 from typing import Any
 
-from ...base import FileRefusedError, LineNumbers, Operation, Refusal, Run, TooMuchError, percentiles_of, text_of
+from ...base import FileRefusedError, LineNumbers, Refusal, Run, TooMuchError, percentiles_of, text_of
 from ...parts import refuse_several
 from ...reader import Outcome, Reader, System, ToolVersion, two_installations
 
@@ -288,7 +288,6 @@ def _judge(name: str, jobs: list[tuple[int, dict[str, Any]]], shared: dict[str, 
         percentiles_ms=_percentiles(
             [job[part] for _, job in jobs for part in parts if isinstance(job.get(part), dict)]
         ),
-        operations=tuple(_part(direction, line, part) for direction, part in parts.items()) if len(parts) > 1 else (),
         parameters=parameters,
         warnings=(*_warnings(job_options, at_once), *((_SUMMED.format(" and ".join(belied)),) if belied else ())),
     )
@@ -311,18 +310,6 @@ def _contradicted_options(options: dict[str, Any], parts: dict[str, list[float]]
         if size and requests and abs(sum(part[0] for part in parts.values()) / requests / size - 1) > FITS:
             belied_options.append(name)
     return belied_options
-
-
-def _part(direction: str, line: int, part: list[float]) -> Operation:
-    moved, requests, runtime, latency = part
-    return Operation(
-        direction,
-        line,
-        int(requests),
-        requests / runtime * 1000 if runtime else None,
-        moved / runtime * 1000 / 2**20 if runtime else None,
-        latency / requests if requests and latency else None,
-    )
 
 
 def _warnings(options: dict[str, Any], at_once: int) -> Iterator[str]:

@@ -15,7 +15,7 @@ Source: stat.c (show_thread_status_terse_v3_v4) of fio 2.0.8 to 2.1.2; lines of 
 import re
 from collections.abc import Iterator
 
-from ...base import Operation, Refusal, Run, text_of
+from ...base import Refusal, Run, text_of
 from ...reader import LineReader, Outcome, ToolVersion
 from .json import operation_of
 
@@ -88,11 +88,6 @@ def _judge(line: int, begin: re.Match[str], fields: list[str], signal: str) -> R
     kib = sum(part[0] for part in parts.values())
     rate = sum(part[1] for part in parts.values())
     weighted = sum(part[1] * part[3] for part in parts.values())
-    operations = tuple(
-        Operation(name, line, None, part[1] or None, part[0] / part[2] * 1000 / 1024, part[3] / 1000 or None)
-        for name, part in parts.items()
-        if part[2]
-    )
     operation, could_be = operation_of("", list(parts))
     percentiles = fields[starts[next(iter(parts))] :][_PERCENTILES] if len(parts) == 1 else []
     return Run(
@@ -109,6 +104,5 @@ def _judge(line: int, begin: re.Match[str], fields: list[str], signal: str) -> R
             for text in percentiles
             if (match := _PERCENTILE.fullmatch(text)) and float(match[2])  # 0 is below a microsecond
         },
-        operations=operations if len(parts) > 1 else (),
         warnings=("The terse line does not say what the load was: give its block size and options beside the file.",),
     )

@@ -23,7 +23,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from ...base import Operation, Refusal, Run
+from ...base import Refusal, Run
 from ...reader import LineReader, Outcome, ToolVersion, two_installations
 from .json import ALL_CLIENTS, FioJson, operation_of
 from .terse import FioTerse
@@ -210,12 +210,6 @@ def _judge(
         could_be=could_be,
         block_size_bytes=_block_size(load[4], names) if load and is_alike["bs"] else None,
         percentiles_ms=parts[0][1].percentiles_ms if len(parts) == 1 else {},
-        operations=tuple(
-            Operation(name, first.line, None, part.iops or None, part.mib_s or None, part.latency_ms)
-            for name, part in parts
-        )
-        if len(names) > 1
-        else (),
         parameters={**options, "numjobs": jobs},
         note=NOTE,
         warnings=(NOTE, *((added_up([job_load[1] for job_load in all_loads]),) if others else ())),
