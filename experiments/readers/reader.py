@@ -163,9 +163,14 @@ class ReportReader(LineReader):
         """Tell whether a line with this label is the first of the next report."""
         return label == self.begins
 
-    @abstractmethod
     def judge(self, report: Report) -> Iterator[Outcome]:
         """Yield the outcomes of one report; the lines before the first report come as one without its first line."""
+        if outcome := self.judge_run(report):
+            yield outcome
+
+    def judge_run(self, report: Report) -> Run | Refusal | None:
+        """Return the run of a report that is of one at most."""
+        raise NotImplementedError
 
     def parse_lines(self, lines: Iterator[tuple[int, str]]) -> Iterator[Outcome]:
         for report in self.reports(lines):

@@ -16,10 +16,9 @@ Source: captured with coreutils 9.1; the others by their sources.
 """
 
 import re
-from collections.abc import Iterator
 
 from ..base import Refusal, Run
-from ..reader import Outcome, Report, ReportReader
+from ..reader import Report, ReportReader
 
 NEAR = 12  # lines in which a command may stand before its report
 
@@ -49,26 +48,24 @@ class Dd(ReportReader):
         start = data[: 2**20].decode(errors="replace")
         return " records out" in start and bool(re.search(_REPORT, start))
 
-    def judge(self, report: Report) -> Iterator[Outcome]:
+    def judge_run(self, report: Report) -> Run | Refusal | None:
         copied, records = report.last("report"), report.last("records")
         if not copied:
-            if records:
-                yield Refusal(records.line, "the report is cut: its bytes and seconds are missing")
-            return
+            reason = "the report is cut: its bytes and seconds are missing"
+            return Refusal(records.line, reason) if records else None
         failures = [
             "it was interrupted (^C)" if hit.label == "records" else hit.match[0]
             for hit in report.all("failed", "records")
             if hit.label == "failed" or hit.match[1]
         ]
         if failures:
-            yield Refusal(copied.line, f"dd did not finish: {failures[-1]}")
-            return
+            return Refusal(copied.line, f"dd did not finish: {failures[-1]}")
         written = [hit.match for hit in report.all("records") if hit.match[4] == "out"]
         blocks = int(written[-1][2]) if written and not int(written[-1][3]) else 0  # 0: some of them were partial
         command = report.last("command")
         is_near = command is not None and copied.line - command.line <= NEAR
         seconds = float(copied.match[2].replace(",", "."))
-        yield _judge(
+        return _judge(
             copied.line, int(copied.match[1]), seconds, blocks, command.match[1] if command and is_near else ""
         )
 

@@ -23,10 +23,9 @@ Source: HammerDB's documentation of 4.x (CLI scripting, time profile) and output
 """
 
 import re
-from collections.abc import Iterator
 
 from ..base import Refusal, Run
-from ..reader import Outcome, Report, ReportReader
+from ..reader import Report, ReportReader
 
 _FIGURE = re.compile(r"\b(AVG|P50|P95|P99): {0,4}(\d{1,12}(?:\.\d{1,6})?)ms")
 
@@ -60,28 +59,24 @@ class HammerDb(ReportReader):
             return True
         return label in ("running", "rampup", "result") and report.has("result")
 
-    def judge(self, report: Report) -> Iterator[Outcome]:
+    def judge_run(self, report: Report) -> Run | Refusal | None:
         begin, result, failed = (report.first(label) for label in ("running", "result", "failed"))
         if not result:
-            if begin := begin or report.first("rampup"):
-                yield Refusal(begin.line, "the run did not finish: its result is missing")
-            return
+            begin = begin or report.first("rampup")
+            return Refusal(begin.line, "the run did not finish: its result is missing") if begin else None
         if failed:
             users = dict.fromkeys(hit.match[1] or hit.match[2] for hit in report.all("failed"))
-            reason = f"virtual users failed ({', '.join(list(users)[:10])}): the load was another"
-            yield Refusal(failed.line, reason)
-            return
+            return Refusal(failed.line, f"virtual users failed ({', '.join(list(users)[:10])}): the load was another")
         orders = int(result.match[1] or result.match[6])
         if not orders:
-            yield Refusal(result.line, "0 new orders a minute are no result")
-            return
+            return Refusal(result.line, "0 new orders a minute are no result")
         latency = _latency_of_new_orders(report)
         parameters: dict[str, str | int] = {"rate_of": "new orders", "database": result.match[3] or result.match[5]}
         for label, name in (("rampup", "rampup_minutes"), ("users", "virtual_users")):
             if hit := report.last(label):
                 parameters[name] = int(hit.match[1])
         minutes = report.last("minutes")
-        yield Run(
+        return Run(
             "tproc-c",
             result.line,
             ops_per_s=orders / 60,

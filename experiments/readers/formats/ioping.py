@@ -18,10 +18,9 @@ Source: an output of 0.6, the manual and outputs of 1.3.
 
 import math
 import re
-from collections.abc import Iterator
 
 from ..base import Refusal, Run
-from ..reader import Outcome, Report, ReportReader
+from ..reader import Report, ReportReader
 
 FITS = 0.015  # two figures of three digits
 NOTE = "Rounded to three digits by ioping."
@@ -55,20 +54,19 @@ class Ioping(ReportReader):
         "command": re.compile(r"(?:.{0,200}[\s$#>`/])?ioping((?: -{1,2}[A-Za-z][\w=.-]{0,40}(?: [\w.]{1,20})?){1,20})"),
     }
 
-    def judge(self, report: Report) -> Iterator[Outcome]:
+    def judge_run(self, report: Report) -> Run | Refusal | None:
         heading, completed, latency = (report.last(label) for label in ("heading", "completed", "latency"))
         if not heading:
-            return
+            return None
         if not completed or not latency:
             reason = "the statistics are cut: requests or their latency are missing, or no request ended"
-            yield Refusal(heading.line, reason)
-            return
+            return Refusal(heading.line, reason)
         request, command = report.last("request"), report.last("command")
         size, direction = None, ""
         if request:
             size = round(float(request.match[1]) * _BYTES[request.match[2].lower()])
             direction = {"<<<": "read", ">>>": "write"}.get(request.match[3], "")
-        yield _judge(
+        return _judge(
             completed.line, completed.match, latency.match, size, direction, command.match[1] if command else ""
         )
 

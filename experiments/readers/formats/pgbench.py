@@ -18,10 +18,9 @@ Source: the manuals of 9.6 to 17 and an output of 15.
 """
 
 import re
-from collections.abc import Iterator
 
 from ..base import Refusal, Run, whole_number
-from ..reader import Outcome, Report, ReportReader
+from ..reader import Report, ReportReader
 
 _BUILTIN = re.compile(r"<builtin: (.{1,100})>")
 _NAMES = {
@@ -49,24 +48,19 @@ class Pgbench(ReportReader):
         "rate": re.compile(r"tps = (\d{1,12}(?:\.\d{1,9})?) \((?:without initial|excluding)"),
     }
 
-    def judge(self, report: Report) -> Iterator[Outcome]:
+    def judge_run(self, report: Report) -> Run | Refusal | None:
         begin, aborted, rate, processed = (report.last(label) for label in ("type", "aborted", "rate", "done"))
         if not begin:
-            return
+            return None
         if aborted:
-            yield Refusal(begin.line, f"pgbench failed: {aborted.match[0]}")
-            return
+            return Refusal(begin.line, f"pgbench failed: {aborted.match[0]}")
         if not processed or not rate:
-            yield Refusal(begin.line, "the report is cut: transactions processed or their rate are missing")
-            return
+            return Refusal(begin.line, "the report is cut: transactions processed or their rate are missing")
         done, intended = (int(processed.match[n] or processed.match[1]) for n in (1, 2))
         if done < intended:
-            reason = f"{done:,} of {intended:,} transactions were processed: the run did not finish"
-            yield Refusal(begin.line, reason)
-            return
+            return Refusal(begin.line, f"{done:,} of {intended:,} transactions were processed: the run did not finish")
         if not float(rate.match[1]):
-            yield Refusal(rate.line, "a rate of 0 transactions a second is no result")
-            return
+            return Refusal(rate.line, "a rate of 0 transactions a second is no result")
         parameters: dict[str, str | int] = {"rate_of": "transactions"}
         for hit in report.all("setting"):
             number = whole_number(hit.match[2], 11)
@@ -74,7 +68,7 @@ class Pgbench(ReportReader):
         builtin = _BUILTIN.match(begin.match[1])
         seconds = parameters.get("run_seconds")
         failed = int(report.number("failed") or 0)
-        yield Run(
+        return Run(
             (builtin[1] if builtin else begin.match[1].rpartition("/")[2]).strip()[:80] or "pgbench",
             rate.line,
             ops_per_s=float(rate.match[1]),

@@ -51,28 +51,27 @@ class Postmark(ReportReader):
     def judge(self, report: Report) -> Iterator[Outcome]:
         if version := report.first("version"):
             yield ToolVersion(version.match[1])
+        yield from super().judge(report)
+
+    def judge_run(self, report: Report) -> Run | Refusal | None:
         time, total, rate = (report.first(label) for label in ("time", "total", "rate"))
         if not time:
-            return
+            return None
         if not total or not rate:
-            yield Refusal(time.line, self.nothing)
-            return
+            return Refusal(time.line, self.nothing)
         seconds, of_transactions, rate_per_s = int(total.match[1]), int(rate.match[1]), int(rate.match[2])
         if seconds < SHORTEST or of_transactions < 1:
             reason = f"a run of {seconds} s is too short for a clock of whole seconds; set more transactions"
-            yield Refusal(time.line, reason)
-            return
+            return Refusal(time.line, reason)
         moved = {hit.match[1]: float(hit.match[2]) * _UNITS.get(hit.match[3], 0) for hit in report.all("moved")}
         if set(moved) != {"read", "written"}:
-            yield Refusal(time.line, "the report is cut: the data read and written are missing")
-            return
+            return Refusal(time.line, "the report is cut: the data read and written are missing")
         if not sum(moved.values()) or not rate_per_s:
-            yield Refusal(time.line, "nothing was moved: the rates are zero")
-            return
+            return Refusal(time.line, "nothing was moved: the rates are zero")
         warnings: tuple[str, ...] = ()
         if seconds < UNCERTAIN:
             warnings = (f"Times are whole seconds: with {seconds} s the rates are uncertain by {100 / seconds:.0f} %.",)
-        yield Run(
+        return Run(
             "postmark",
             time.line,
             throughput_mib_s=sum(moved.values()),

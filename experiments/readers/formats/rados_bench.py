@@ -18,10 +18,9 @@ Source: obj_bencher.cc of Ceph 0.94 to 18 and outputs in repositories.
 """
 
 import re
-from collections.abc import Iterator
 
 from ..base import Refusal, Run
-from ..reader import Outcome, Report, ReportReader
+from ..reader import Report, ReportReader
 
 _MODE = re.compile(r"\b(write|seq|rand)\b")
 _THREADS = re.compile(r"(?:-t|--concurrent-ios)[ =](\d{1,6})\b")
@@ -45,29 +44,25 @@ class RadosBench(ReportReader):
     def begins_report(self, report: Report, label: str) -> bool:
         return label == "command" or (label == "begin" and report.has("begin", "progress", "total"))
 
-    def judge(self, report: Report) -> Iterator[Outcome]:
+    def judge_run(self, report: Report) -> Run | Refusal | None:
         began, failed = report.all("begin", "progress", "total", "latency"), report.last("failed")
         if not began:
-            return
+            return None
         latency = report.last("latency")
         if not latency:
             reason = failed.match[0] if failed else "the run did not finish: its totals are missing, or cut"
-            yield Refusal(began[0].line, reason)
-            return
+            return Refusal(began[0].line, reason)
         totals = {hit.match[1]: hit for hit in report.all("total")}
         kind = "read" if "Total reads made" in totals else "write"
         wanted = ("Total time run", f"Total {kind}s made", f"{kind.title()} size")
         if missing := [name for name in wanted if name not in totals]:
-            yield Refusal(began[0].line, f"{missing[0]} is missing: the totals are cut")
-            return
+            return Refusal(began[0].line, f"{missing[0]} is missing: the totals are cut")
         seconds, count, size = (float(totals[name].match[2]) for name in wanted)
         line = totals[wanted[1]].line
         if failed:
-            yield Refusal(line, f"rados bench failed: {failed.match[0]}")
-            return
+            return Refusal(line, f"rados bench failed: {failed.match[0]}")
         if not (seconds and count and size):
-            yield Refusal(line, "nothing was done: a total is zero")
-            return
+            return Refusal(line, "nothing was done: a total is zero")
         command, begin = report.first("command"), report.last("begin")
         mode = _MODE.search(command.match[1]) if command else None
         threads = begin.match if begin else _THREADS.search(command.match[1]) if command else None
@@ -77,7 +72,7 @@ class RadosBench(ReportReader):
             parameters["object_size_bytes"] = int(float(totals["Object size"].match[2]))
         if threads and int(threads[1]):
             parameters["queue_depth"] = int(threads[1])
-        yield Run(
+        return Run(
             self.name,
             line,
             throughput_mib_s=count * size / seconds / 2**20,

@@ -29,11 +29,10 @@ Source: sb_fileio.c of sysbench 0.4.12 and 1.0.20; outputs of 1.1.0.
 """
 
 import re
-from collections.abc import Iterator
 from typing import Any
 
 from ..base import Refusal, Run
-from ..reader import Hit, Outcome, Report, ReportReader
+from ..reader import Hit, Report, ReportReader
 
 _KNOWN = ("0.4", "0.5", "1.0", "1.1")
 _MODES = {
@@ -97,14 +96,13 @@ class Sysbench(ReportReader):
             return label == "banner"
         return label in ("banner", "options") or (label in ("sql", "flags") and not report.first("options"))
 
-    def judge(self, report: Report) -> Iterator[Outcome]:
+    def judge_run(self, report: Report) -> Run | Refusal | None:
         banner, begin = report.first("banner"), report.first("options")
         if banner:
-            yield _judge(report, banner.line, banner.match[1])
-        elif statistics := report.first("sql") or report.first("flags"):
-            yield _judge(report, (begin or statistics).line, "")
-        elif begin:
-            yield Refusal(begin.line, "the run did not finish: its statistics are missing")
+            return _judge(report, banner.line, banner.match[1])
+        if statistics := report.first("sql") or report.first("flags"):
+            return _judge(report, (begin or statistics).line, "")
+        return Refusal(begin.line, "the run did not finish: its statistics are missing") if begin else None
 
 
 def _judge(report: Report, line: int, version: str) -> Run | Refusal:
