@@ -241,15 +241,8 @@ def wide_spread(facts: DraftFacts) -> Iterator[tuple[str, list[Cell]]]:
 
 def littles_law(facts: DraftFacts) -> Iterator[tuple[str, list[Cell]]]:
     """Rate times latency is the number of operations in flight, which cannot exceed threads times queue depth."""
-    pairs: dict[tuple[Any, ...], dict[str, Cell]] = defaultdict(dict)
-    for cell in facts.cells:
-        if cell.metric in ("operation_rate", "latency"):
-            pairs[_run_key(cell)][cell.metric] = cell
     broken = []
-    for by_metric in pairs.values():
-        if len(by_metric) < 2:
-            continue
-        rate, latency = by_metric["operation_rate"], by_metric["latency"]
+    for rate, latency in _pairs_of_metrics(facts, "operation_rate", "latency"):
         stated = concurrency(rate.parameters)
         if stated is None or rate.parameters.get("latency_of") == "reads and writes":
             continue  # that latency leaves operations out (Filebench up to 1.5)
@@ -270,17 +263,11 @@ def unit_suspicion(facts: DraftFacts) -> Iterator[tuple[str, list[Cell]]]:
     """Throughput that differs from rate times block size by a power of 1000 or 1024 is in another unit than it says;
     so may be throughput of one workload that is given in MB/s and in MiB/s."""
     factors = {1000.0: "KB for MB", 1024.0: "KiB for MiB", 2**20 / 1e6: "MB for MiB", 8.0: "bits for bytes"}
-    pairs: dict[tuple[Any, ...], dict[str, Cell]] = defaultdict(dict)
-    for cell in facts.cells:
-        if cell.metric in ("operation_rate", "throughput") and cell.block_size_bytes:
-            pairs[_run_key(cell)][cell.metric] = cell
     wrong: dict[str, list[Cell]] = defaultdict(list)
-    for by_metric in pairs.values():
-        if len(by_metric) < 2:
+    for rate, throughput in _pairs_of_metrics(facts, "operation_rate", "throughput"):
+        if not throughput.block_size_bytes:
             continue
-        throughput = by_metric["throughput"]
-        assert throughput.block_size_bytes  # others are in no pair
-        moved = by_metric["operation_rate"].mean * throughput.block_size_bytes / 2**20
+        moved = rate.mean * throughput.block_size_bytes / 2**20
         ratio = convert(throughput.mean, throughput.unit, "MiB/s") / moved
         for factor, words in factors.items():
             if any(abs(ratio / f - 1) < UNIT_TOLERANCE for f in (factor, 1 / factor)):
@@ -406,6 +393,14 @@ def _group_by(facts: DraftFacts, *names: str) -> dict[tuple[Any, ...], list[Cell
     for cell in facts.cells:
         groups[tuple(getattr(cell, name) for name in names)].append(cell)
     return dict(sorted(groups.items()))
+
+
+def _pairs_of_metrics(facts: DraftFacts, one: str, other: str) -> Iterator[tuple[Cell, Cell]]:
+    """Yield the cells of both metrics of each group of runs that has both."""
+    groups: dict[tuple[Any, ...], dict[str, Cell]] = defaultdict(dict)
+    for cell in facts.cells:
+        groups[_run_key(cell)][cell.metric] = cell
+    yield from ((cells[one], cells[other]) for cells in groups.values() if one in cells and other in cells)
 
 
 def _run_key(cell: Cell) -> tuple[Any, ...]:

@@ -168,7 +168,9 @@ class ColumnsForm(StepForm):
             self.text(f"operation-{at}", "Operation", numbers.get("operation", ""), "known-operation", 40)
             self.text(f"block_size_bytes-{at}", "Block size", numbers.get("block_size_bytes", ""), most=20)
             self.choice(f"metric-{at}", "What is measured", metrics, numbers.get("metric", ""))
-            self.text(f"parameters-{at}", "Parameters, like threads = 8", _parameters_text(numbers), most=500)
+            self.text(
+                f"parameters-{at}", "Parameters, like threads = 8", _pairs_text(_parameters_of(numbers)), most=500
+            )
             if any("%" in row[at] for row in self.table.rows) or "%" in heading:
                 self.fields[f"percent_of-{at}"] = forms.MultipleChoiceField(
                     required=False,
@@ -225,7 +227,8 @@ class ColumnsForm(StepForm):
                 for name, value in before.items()
                 if name not in (*self.NUMBERS, "percent_of") and not name.startswith(PARAMETER)
             }
-            fields = kept | fields | dict(_parameters(self.cleaned_data[f"parameters-{at}"]))
+            parameters = _pairs(self.cleaned_data[f"parameters-{at}"])
+            fields = kept | fields | {PARAMETER + name: value for name, value in parameters}
             if bases := self.cleaned_data.get(f"percent_of-{at}"):
                 fields["percent_of"] = dict(base.split("\t", 1) for base in bases)
             if role == VALUE and fields:
@@ -247,23 +250,27 @@ class ColumnsForm(StepForm):
         if VALUE not in roles:
             raise forms.ValidationError("At least one column holds numbers.")
         for at, role in enumerate(roles):
-            if not all(value for _, value in _parameters(data.get(f"parameters-{at}", ""))):
+            if not all(map(all, _pairs(data.get(f"parameters-{at}", "")))):
                 self.add_error(f"parameters-{at}", "Like threads = 8; another one after a semicolon.")
             if role and role not in (IGNORED, VALUE, WORDS, PARAMETER) and roles.count(role) > 1:
                 self.add_error(f"role-{at}", "Another column is said to hold this, too.")
         return data
 
 
-def _parameters_text(fields: Mapping[str, Any]) -> str:
-    """Return the load's parameters among the fields of a number as text: `_parameters` reads the same from it."""
-    stated = ((name.removeprefix(PARAMETER), value) for name, value in fields.items() if name.startswith(PARAMETER))
-    return "; ".join(f"{name} = {value}" for name, value in stated)
+def _parameters_of(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the load's parameters among columns of the template, by name."""
+    return {name.removeprefix(PARAMETER): value for name, value in fields.items() if name.startswith(PARAMETER)}
 
 
-def _parameters(text: str) -> list[tuple[str, str]]:
-    """Return "threads = 8; iodepth = 4" as columns of the template with their values, "" where there is none."""
-    parts = (part.partition("=") for part in text.split(";") if part.strip())
-    return [(PARAMETER + name.strip(), value.strip() if name.strip() else "") for name, _, value in parts]
+def _pairs_text(pairs: Mapping[str, Any], separator: str = "; ") -> str:
+    """Return "threads = 8; iodepth = 4": `_pairs` reads the same from it."""
+    return separator.join(f"{name} = {value}" for name, value in pairs.items())
+
+
+def _pairs(text: str, separator: str = ";") -> list[tuple[str, str]]:
+    """Return "threads = 8; iodepth = 4" as names with their values, "" where one is missing."""
+    parts = (part.partition("=") for part in text.split(separator) if part.strip())
+    return [(name.strip(), value.strip()) for name, _, value in parts]
 
 
 # Everywhere
@@ -292,15 +299,10 @@ class EverywhereForm(StepForm):
                 self.choice(name, label_of(name), metrics, initial)
             else:
                 self.text(name, label_of(name), initial, _datalist_of(name), 2_000 if name == "note" else 200)
-        parameters = [
-            f"{name.removeprefix(PARAMETER)} = {value}"
-            for name, value in everywhere.items()
-            if name.startswith(PARAMETER)
-        ]
         self.fields["parameters"] = forms.CharField(
             required=False,
             label="Parameters of the load, one a line, like iodepth = 64",
-            initial="\n".join(parameters),
+            initial=_pairs_text(_parameters_of(everywhere), "\n"),
             max_length=4_000,
             widget=forms.Textarea(attrs={"rows": 3}),
         )
@@ -333,9 +335,7 @@ class EverywhereForm(StepForm):
             if name not in self.fields and not name.startswith(PARAMETER)
         }
         kept |= {name: text for name in self.asked if (text := self.cleaned_data[name].strip())}
-        for line in filter(str.strip, self.cleaned_data["parameters"].splitlines()):
-            name, _, value = line.partition("=")
-            kept[PARAMETER + name.strip()] = value.strip()
+        kept |= {PARAMETER + name: value for name, value in _pairs(self.cleaned_data["parameters"], "\n")}
         return {**self.previous, "everywhere": kept, "decimal": self.cleaned_data["decimal"] or "."}
 
 
@@ -434,9 +434,8 @@ class NamesForm(StepForm):
             if heading in self.previous.get("columns", {}) or heading not in self.table.header:
                 continue
             for word, given in list(of_column.items())[:MAX_WORDS]:
-                shown = "; ".join(f"{name} = {value}" for name, value in given.items())
                 name = _field_name("several", heading, word)
-                self.text(name, f"{word} means", shown, most=500)
+                self.text(name, f"{word} means", _pairs_text(given), most=500)
                 yield heading, word, name
 
     @property
@@ -514,8 +513,7 @@ class NamesForm(StepForm):
                 of_column[word] = {column: slug}
             words[heading] = of_column
         for heading, word, name in self.several:
-            parts = (part.partition("=") for part in self.cleaned_data[name].split(";") if part.strip())
-            words[heading][word] = {column.strip(): value.strip() for column, _, value in parts}
+            words[heading][word] = dict(_pairs(self.cleaned_data[name]))
         document = {**self.previous, "words": {heading: given for heading, given in words.items() if given}}
         document |= {"new": list(new.values()), "leave_out": leave_out}
         for section in ("everywhere", "values"):
