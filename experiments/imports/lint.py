@@ -125,10 +125,6 @@ class Rule:
     severity: Severity
     look: Callable[[DraftFacts], Iterator[tuple[str, list[Cell]]]]
 
-    @property
-    def explanation(self) -> str:
-        return " ".join((self.look.__doc__ or "").split())
-
 
 def check(facts: DraftFacts) -> list[LintFinding]:
     """Return everything that looks wrong: errors first, then warnings, each in the order of RULES."""
