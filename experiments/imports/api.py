@@ -34,7 +34,6 @@ from experiments.records import visible
 from experiments.records.api.serializers import ReadSerializer
 from experiments.records.api.views import FactViewSet
 from experiments.records.files import raw_files
-from experiments.records.files.downloads import raw_response
 from kdb.accounts.users import user_of
 from kdb.api.bodies import Fields
 from kdb.api.errors import name_errors
@@ -350,7 +349,8 @@ class RawContentView(OwnedViewSet):
     )
     def content(self, request: Request, pk: int) -> HttpResponseBase:
         """Return the bytes, as they were uploaded. The entity tag is their SHA-256."""
-        return raw_response(get_object_or_404(RawFile, pk=pk, case_study__in=permissions.seen_by(request.user)))
+        file = get_object_or_404(RawFile, pk=pk, case_study__in=permissions.seen_by(request.user))
+        return raw_files.raw_response(file)
 
 
 def draft_to_edit(user: Any, slug: str) -> CaseStudy:

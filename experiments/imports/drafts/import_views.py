@@ -18,7 +18,6 @@ from experiments.imports.pipeline import ImportRefused
 from experiments.models import ImportBatch, RawFile
 from experiments.readers import table
 from experiments.records.files import raw_files
-from experiments.records.files.downloads import raw_response
 from kdb.accounts.users import user_of
 from kdb.web.gone import check_client
 from kdb.web.htmx import varies_for_htmx, wants_fragment
@@ -138,7 +137,7 @@ def _run_action(request: HttpRequest, batch: ImportBatch, answers: AnswersForms,
 @require_safe
 def raw_file(request: HttpRequest, pk: int) -> HttpResponseBase:
     """Return the bytes of one file; everybody may read them once the case study is published."""
-    return raw_response(get_object_or_404(RawFile, pk=pk, case_study__in=permissions.seen_by(request.user)))
+    return raw_files.raw_response(get_object_or_404(RawFile, pk=pk, case_study__in=permissions.seen_by(request.user)))
 
 
 @require_safe

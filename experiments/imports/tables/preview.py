@@ -1,6 +1,5 @@
 """Lay out a published table for its owner: the measurements, errors or reason of each row. No HTML."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from experiments.imports.normalise import Row
@@ -10,7 +9,6 @@ from .drafting import TableReading
 from .parsing import PlainTable
 
 MAX_ROWS = 200  # shown
-SAMPLE_ROWS = 3  # rows of a table to choose
 COLUMN_ROWS = 8  # rows below the headings that a user gives a meaning
 
 
@@ -69,16 +67,3 @@ def marked_cells(table: PlainTable, reading: TableReading) -> list[list[tuple[st
 
     rows = [[marked(*pair) for pair in zip(table.header, row, strict=True)] for row in table.rows]
     return sorted(rows, key=lambda row: not any(why for _, why in row))[:COLUMN_ROWS]
-
-
-@dataclass(frozen=True)
-class Sample:
-    """One table of several, to choose from."""
-
-    number: int
-    table: PlainTable
-    rows: list[list[str]]
-
-
-def samples(tables: Sequence[PlainTable]) -> list[Sample]:
-    return [Sample(number, table, table.rows[:SAMPLE_ROWS]) for number, table in enumerate(tables)]

@@ -112,7 +112,7 @@ def _which_table(request: HttpRequest, pasted: PastedTable, tables: list[PlainTa
     if number.isascii() and number.isdigit() and int(number[:6]) < len(tables):
         wizard.choose_table(pasted, int(number[:6]), tables)
         return redirect("table-step", pasted.pk, "columns")
-    context = {**_step_context(pasted, _chosen_table(pasted, tables), "table"), "tables": preview.samples(tables)}
+    context = {**_step_context(pasted, _chosen_table(pasted, tables), "table"), "tables": tables}
     context["is_missing"] = request.method == "POST"
     return render(request, "experiments/table_table.html", context, status=422 if context["is_missing"] else 200)
 

@@ -1,10 +1,12 @@
-"""Receive, store and read uploaded files, chunk by chunk, never whole in memory."""
+"""Receive, store, read and send uploaded files, chunk by chunk, never whole in memory."""
 
 import hashlib
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import IO, Any
+
+from django.http import StreamingHttpResponse
 
 from experiments.models import ImportBatch, RawChunk, RawFile
 from experiments.readers.base import MAX_BYTES
@@ -78,3 +80,14 @@ def chunks(file: RawFile) -> Iterator[bytes]:
 
 def content(file: RawFile) -> bytes:
     return b"".join(chunks(file))
+
+
+def raw_response(file: RawFile) -> StreamingHttpResponse:
+    """Stream a file as a download that browsers do not execute; the entity tag is its SHA-256."""
+    response = StreamingHttpResponse(chunks(file), content_type="application/octet-stream")
+    response["Content-Length"] = file.size_bytes
+    response["ETag"] = f'"{file.sha256}"'
+    name = file.name.rpartition("/")[2].encode("ascii", "replace").decode().replace("?", "_")
+    response["Content-Disposition"] = f'attachment; filename="{name}"'
+    response["Cache-Control"] = "private, no-cache"
+    return response
