@@ -77,13 +77,13 @@ class DiskSpd(Reader):
 
 
 def _run(
-    line: int, seconds: float, totals: dict[str, tuple[int, int, float | None]], settings: dict[str, Any]
+    line: int, seconds: float, total: tuple[int, int, float | None], moved_by: dict[str, int], settings: dict[str, Any]
 ) -> Run | Refusal:
-    """Return one run. totals : "Total", "Read", "Write" to bytes, I/Os, mean latency (ms)"""
-    moved, count, latency = totals["Total"]
+    """Return one run. total : bytes, I/Os, mean latency (ms); moved_by : "Read" and "Write" to bytes"""
+    moved, count, latency = total
     if not (seconds and moved and count):
         return Refusal(line, "nothing was read or written: bytes, I/Os or the time are zero")
-    done = [name.lower() for name in ("Read", "Write") if totals.get(name, (0, 0, None))[0]]
+    done = [name.lower() for name in ("Read", "Write") if moved_by.get(name)]
     direction = done[0] if len(done) == 1 else "mixed"
     access = settings.pop("access", None)
     could_be: tuple[str, ...] = ()
@@ -119,7 +119,9 @@ def _parse_text(text: str) -> Iterator[Run | Refusal]:
 
     def judged() -> Iterator[Run | Refusal]:
         if "Total" in totals:
-            yield _run(line, seconds, totals, {**_common_settings(settings), "percentiles": dict(percentiles)})
+            moved_by = {name: total[0] for name, total in totals.items()}
+            of_run = {**_common_settings(settings), "percentiles": dict(percentiles)}
+            yield _run(line, seconds, totals["Total"], moved_by, of_run)
         elif is_open:
             yield Refusal(line, "the results are cut: the total of all I/O is missing")
 
@@ -191,23 +193,17 @@ def _parse_xml(root: Element, text: str) -> Iterator[Run | Refusal]:
     for number, span in enumerate(root.findall("TimeSpan")):
         line = lines[number] if number < len(lines) else 1
         seconds = _number(text_at(span, "TestTimeSeconds"))
-        sums = {name: [0.0, 0.0, 0.0] for name in ("Read", "Write")}  # bytes, I/Os, latency x I/Os
-        has_latency = True
+        moved_by = {"Read": 0, "Write": 0}
+        count, waited_ms, has_latency = 0.0, 0.0, True  # I/Os, and the sum of their latencies
         for target in span.findall("Thread/Target"):
-            for name, part in sums.items():
-                count = _number(text_at(target, f"{name}Count"))
+            for name in moved_by:
+                done = _number(text_at(target, f"{name}Count"))
                 mean = text_at(target, f"Average{name}LatencyMilliseconds")
-                has_latency &= bool(mean) or not count
-                part[0] += _number(text_at(target, f"{name}Bytes"))
-                part[1] += count
-                part[2] += _number(mean) * count
-        totals: dict[str, tuple[int, int, float | None]] = {
-            name: (int(moved), int(count), weighted / count if has_latency and count else None)
-            for name, (moved, count, weighted) in sums.items()
-        }
-        count = sum(part[1] for part in sums.values())
-        mean_of_all = sum(part[2] for part in sums.values()) / count if has_latency and count else None
-        totals["Total"] = (int(sum(part[0] for part in sums.values())), int(count), mean_of_all)
+                has_latency &= bool(mean) or not done
+                moved_by[name] += int(_number(text_at(target, f"{name}Bytes")))
+                count += done
+                waited_ms += _number(mean) * done
+        latency = waited_ms / count if has_latency and count else None
         profile = profiles[number] if number < len(profiles) else None
         settings = _settings(profile, text_at(span, "ThreadCount")) if profile is not None else {}
         percentiles = {
@@ -216,7 +212,8 @@ def _parse_xml(root: Element, text: str) -> Iterator[Run | Refusal]:
             if (percent := _number(text_at(bucket, "Percentile"))) in (50, 95, 99)
             and (value := _number(text_at(bucket, "TotalMilliseconds")))
         }
-        yield _run(line, seconds, totals, {**settings, "percentiles": percentiles})
+        total = sum(moved_by.values()), int(count), latency
+        yield _run(line, seconds, total, moved_by, {**settings, "percentiles": percentiles})
 
 
 def _settings(profile: Element, threads: str) -> dict[str, Any]:
