@@ -202,7 +202,7 @@ def _use(pattern: FilePattern, paths: Sequence[str]) -> PatternUse:
 def lines_of(explained: Explained) -> Iterator[str]:
     """Yield what became parameter, setting and repetition, and what no pattern explains, as plain lines."""
     for use in explained.uses:
-        yield f"{use.pattern}: {_files_count(use.files)}{f' left out, {use.reason}' if use.reason else ''}"
+        yield f"{use.pattern}: {file_count(use.files)}{f' left out, {use.reason}' if use.reason else ''}"
         for name, column, values, further in use.places:
             role = (
                 f"parameter {column.removeprefix(PARAMETER)}" if column.startswith(PARAMETER) else column or "nothing"
@@ -210,8 +210,8 @@ def lines_of(explained: Explained) -> Iterator[str]:
             yield f"  {{{name}}}  {role}  {', '.join(values) or '-'}{f' and {further:,} more' if further else ''}"
     if paths := explained.unexplained:
         more = f" and {len(paths) - SHOWN:,} more" if len(paths) > SHOWN else ""
-        yield f"no pattern explains {_files_count(len(paths))}: {', '.join(paths[:SHOWN])}{more}"
+        yield f"no pattern explains {file_count(len(paths))}: {', '.join(paths[:SHOWN])}{more}"
 
 
-def _files_count(count: int) -> str:
+def file_count(count: int) -> str:
     return "1 file" if count == 1 else f"{count:,} files"

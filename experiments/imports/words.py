@@ -5,6 +5,8 @@ from typing import Any
 
 from experiments.models import ImportBatch
 
+from .manifest import file_count
+
 MAX_KNOWN = 20  # files named that came in before
 
 
@@ -27,9 +29,9 @@ def unknown_sentence(unknown: dict[str, Any]) -> str:
 def summary(batch: ImportBatch) -> str:
     """Return the state of the import as one sentence."""
     if batch.state == ImportBatch.State.FILED and "rows" not in batch.report:
-        return f"{_file_count(batch.files.count())} of a bundle: in the case study {batch.case_study.slug}."
+        return f"{file_count(batch.files.count())} of a bundle: in the case study {batch.case_study.slug}."
     rows, files = batch.report.get("rows", 0), batch.report.get("files", [])
-    amount = f"{rows:,} {'measurement' if rows == 1 else 'measurements'} from {_file_count(len(files))}"
+    amount = f"{rows:,} {'measurement' if rows == 1 else 'measurements'} from {file_count(len(files))}"
     match batch.state:
         case ImportBatch.State.FILED:
             return f"{amount}: in the case study {batch.case_study.slug}."
@@ -79,10 +81,6 @@ def report_lines(batch: ImportBatch) -> Iterator[str]:
 
 def _on_line(line: int | None) -> str:
     return f", line {line}" if line else ""
-
-
-def _file_count(count: int) -> str:
-    return "1 file" if count == 1 else f"{count:,} files"
 
 
 def _error_count(report: dict[str, Any]) -> str:
