@@ -12,7 +12,6 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
-from scipy.stats import multivariate_normal
 
 from kdb.pairs import pair_key
 from modelling.answers.knowledge import knowledge_of
@@ -159,7 +158,7 @@ def on_pools(
 
 
 def _log_evidence(prior: Components, blocks: Mapping[str, Sequence[Block]]) -> float:
-    """Return the log density of the choices' mean outcomes, up to a level of each load, as one normal."""
+    """Return the log density of the choices' mean outcomes, up to a constant and a level of each load, as one normal."""
     weights, means, covariances = Machine.from_components(prior)
     outcomes: dict[int, list[float]] = {}
     load_of: dict[int, str] = {}
@@ -176,7 +175,8 @@ def _log_evidence(prior: Components, blocks: Mapping[str, Sequence[Block]]) -> f
     spread = np.tensordot(weights, covariances, 1) + (weights * apart.T) @ apart
     level = _LEVEL * (loads[:, None] == loads)
     own = spread[np.ix_(at, at)] + level + np.diag(errors)
-    return float(multivariate_normal.logpdf([np.mean(outcomes[entry]) for entry in at], mean[at], own))
+    missed = np.array([np.mean(outcomes[entry]) for entry in at]) - mean[at]
+    return float(-(np.linalg.slogdet(own)[1] + missed @ np.linalg.solve(own, missed)) / 2)
 
 
 def _average(machines: Sequence[Machine], logs: Sequence[float]) -> Machine:
