@@ -158,7 +158,7 @@ def on_pools(
 
 
 def _log_evidence(prior: Components, blocks: Mapping[str, Sequence[Block]]) -> float:
-    """Return the log density of the choices' mean outcomes, up to a constant and a level of each load, as one normal."""
+    """Return the log density of the choices' mean outcomes as one normal, up to a constant and a level of each load."""
     weights, means, covariances = Machine.from_components(prior)
     outcomes: dict[int, list[float]] = {}
     load_of: dict[int, str] = {}
