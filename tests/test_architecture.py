@@ -154,7 +154,7 @@ PLAIN = [
     "modelling.fleet.moving.comparison",
     *("modelling.ask.fit", "modelling.ask.machine", "modelling.ask.language"),
     *(f"modelling.ask.language.{name}" for name in ("content", "lexicon", "parsing", "readings", "words")),
-    *("modelling.ask.advice.content", "modelling.ask.advice.reasoning", "modelling.ask.advice.words"),
+    *("modelling.ask.advice.content", "modelling.ask.advice.words"),
     *(f"modelling.prediction.validation.{name}" for name in ("content", "left_out_groups", "tables")),
 ]
 

@@ -80,13 +80,7 @@ CAMPAIGN = {
     **{"engine": "fio", "host_file_systems": ["ext4", "xfs"], "workloads": ["varmail"], "run_seconds": 60},
     **{"repetitions": 1, "seed": 1},
 }
-ADVICE = {
-    "shares": {
-        **{"random_read": 0.2, "random_write": 0.15, "metadata": 0.5, "flush": 0.15},
-        **{"sync": 1, "threads": 32, "mean_file_size": "24k"},
-    },
-    "hypervisor": "kvm",
-}
+ADVICE = {"personality": "[mail]\nrw=randrw\nrwmixread=57\nbs=16k\nfsync=1\nnumjobs=16\n", "hypervisor": "kvm"}
 # Parameters that a public operation needs; where a path has others, the first row of the list gives them.
 ASKED = {
     "ranking": {"axis": "hypervisor", "workload": "fileserver", "vm_count": 1},

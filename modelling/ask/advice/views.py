@@ -6,11 +6,11 @@ from django.views.decorators.http import require_http_methods
 
 from kdb.web.htmx import varies_for_htmx, wants_fragment
 from modelling.evidence import names
-from modelling.workloads.profiles import KNOWN
+from modelling.workloads.profiles import KNOWN, PERSONALITIES
 
-from . import words as advice_words
-from .forms import AdvisorForm
+from .forms import AdviceForm
 from .gather import advise
+from .words import describe_profile
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -19,10 +19,9 @@ def advisor(request: HttpRequest) -> HttpResponse:
     """Show the form, filled in with a known workload (?example=), or with the advice on the posted load."""
     is_fragment, advice, status = wants_fragment(request), None, 200
     if request.method == "POST":
-        form = AdvisorForm(request.POST, request.FILES)
+        form = AdviceForm(request.POST, request.FILES)
         if form.is_valid():
-            decided = {name: form.cleaned_data[name] for name in ("hypervisor", "host_fs")}
-            advice = advise(form.profile, **decided)
+            advice = advise(form.profile, **form.decided)
         else:
             status = 422 if is_fragment else 400
     else:
@@ -31,15 +30,16 @@ def advisor(request: HttpRequest) -> HttpResponse:
     context = {
         "form": form,
         "examples": [{"slug": slug, "label": known[slug]} for slug in KNOWN if slug in known],
-        "page": advice_words.advice_page(advice) if advice else None,
+        "advice": advice,
+        "read": describe_profile(advice.profile) if advice else "",
         "is_fragment": is_fragment,
     }
     return render(request, f"modelling/{'_' if is_fragment else ''}advisor.html", context, status=status)
 
 
-def _empty_or_example(example: str | None) -> AdvisorForm:
+def _empty_or_example(example: str | None) -> AdviceForm:
     if example is None:
-        return AdvisorForm()
+        return AdviceForm()
     if example not in KNOWN:
         raise Http404(f"{example!r} is no example.")
-    return AdvisorForm.example(example)
+    return AdviceForm(initial={"personality": (PERSONALITIES / f"{example}.f").read_text("utf-8")})
