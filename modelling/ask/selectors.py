@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 from modelling.evidence import names
 from modelling.models import KeptMachine
 
-from .fit import ASSUMED, CHOSEN, DIFFERS, IN_PART, MATCHES, NOT_GIVEN, NOT_STATED, Fit, fit
+from .fit import Fit, fit
 from .forms import MACHINE_FIELDS, machine_fields, parse_host_storage
 from .gather import read_text
 from .language.content import Reading, Said, Word
@@ -15,17 +15,10 @@ from .language.parsing import LONGEST as LONGEST_TEXT
 from .machine import DISKS, KEPT_FACTS, Machine
 
 __all__ = [
-    "ASSUMED",
-    "CHOSEN",
-    "DIFFERS",
     "DISKS",
-    "IN_PART",
     "KEPT_FACTS",
     "LONGEST_TEXT",
     "MACHINE_FIELDS",
-    "MATCHES",
-    "NOT_GIVEN",
-    "NOT_STATED",
     "Fit",
     "Machine",
     "Reading",

@@ -6,12 +6,12 @@ out; a gap is a step of its own. Open `selectors` first. Source: docs/models/exp
 
 from .causes import components, forecast, mechanisms, shares, workload
 from .comparison import comparison
-from .content import Reference, Step
-from .facts import Contrast, DirectGroup, ExplanationFacts, Side
+from .content import Step
+from .facts import ExplanationFacts, Side
 from .support import agreement, evidence, open_questions
 from .verdicts import cache, scaling
 
-__all__ = ["Contrast", "DirectGroup", "ExplanationFacts", "Reference", "Side", "Step", "explain"]
+__all__ = ["ExplanationFacts", "Side", "Step", "explain"]
 
 _STEPS = (
     comparison,

@@ -3,32 +3,13 @@
 from collections.abc import Iterator
 from typing import Any
 
-from kdb.content import taken
 from modelling.estimation.shares import Decomposition, Share
 from modelling.evidence.words import capital, column, listed, load, percent, size, stated, times, value
 from modelling.prediction.content import IN_USE, SINCE
 from modelling.workloads.mechanisms import Term
 from modelling.workloads.track_record import describe_record
 
-from .content import (
-    ESTIMATED,
-    MEASURED,
-    MODEL,
-    OPEN,
-    STATED,
-    Causes,
-    ComponentShare,
-    ForecastRatio,
-    Load,
-    NoOpinion,
-    Opinion,
-    OpinionTerm,
-    PathPart,
-    PredictedRatio,
-    Reference,
-    Shares,
-    Step,
-)
+from .content import ESTIMATED, FORECAST, MEASURED, MODEL, OPEN, STATED, Reference, Step
 from .facts import ExplanationFacts, Side
 
 # Component of the model: (name in a sentence, columns of a configuration that make it).
@@ -77,12 +58,12 @@ def components(facts: ExplanationFacts) -> Iterator[Step]:
         "What can be the cause",
         MEASURED if facts.groups else MODEL,
         text,
-        Causes(tuple(differing), tuple(equal), _path(facts, differing)),
+        {"can_be_the_cause": differing, "excluded": equal, "path": _path(facts, differing)},
         source="P0, equation 1; docs/models/environment.md",
     )
 
 
-def _path(facts: ExplanationFacts, differing: list[str]) -> tuple[PathPart, ...]:
+def _path(facts: ExplanationFacts, differing: list[str]) -> list[dict[str, Any]]:
     """Return the seven components from the benchmark to the disk, with the facts of each side."""
 
     def values(side: Side, name: str, columns: tuple[str, ...]) -> tuple[str, ...]:
@@ -95,17 +76,17 @@ def _path(facts: ExplanationFacts, differing: list[str]) -> tuple[PathPart, ...]
             return ("several",)
         return tuple(stated(facts.names, key, value) for key, value in known)
 
-    return tuple(
-        PathPart(
-            component=name,
-            label=capital(words.removeprefix("the ")),
-            can_be_the_cause=name in differing,
-            a=values(facts.a, name, columns),
-            b=values(facts.b, name, columns),
-        )
+    return [
+        {
+            "component": name,
+            "label": capital(words.removeprefix("the ")),
+            "can_be_the_cause": name in differing,
+            "a": values(facts.a, name, columns),
+            "b": values(facts.b, name, columns),
+        }
         for name, (words, columns) in COMPONENTS.items()
         if not facts.is_native or name in _NATIVE_COMPONENTS
-    )
+    ]
 
 
 def differing_components(facts: ExplanationFacts) -> list[str]:
@@ -165,14 +146,14 @@ def workload(facts: ExplanationFacts) -> Iterator[Step]:
         "What the workload does",
         MODEL,
         text,
-        Load(
-            operations=dict(zip(kinds, profile.operations.shares(), strict=True)),
-            metadata_share=profile.metadata_share,
-            flush_share=profile.flush_share,
-            sync_share=profile.sync_share,
-            concurrency=profile.concurrency,
-            working_set_bytes=profile.working_set_bytes,
-        ),
+        {
+            "operations": dict(zip(kinds, profile.operations.shares(), strict=True)),
+            "metadata_share": profile.metadata_share,
+            "flush_share": profile.flush_share,
+            "sync_share": profile.sync_share,
+            "concurrency": profile.concurrency,
+            "working_set_bytes": profile.working_set_bytes,
+        },
         evidence=(Reference("workload", facts.workload, facts.workload_label),),
         source="docs/models/profiles.md",
     )
@@ -191,7 +172,7 @@ def mechanisms(facts: ExplanationFacts) -> Iterator[Step]:
             "What the mechanisms let one expect",
             OPEN,
             f"No source states the mechanisms of {listed(unstated)}, so the model has no opinion on this difference.",
-            NoOpinion(None, expected.unstated),
+            {"sign": None, "unstated": expected.unstated},
             source="docs/models/mechanisms.md",
         )
         return
@@ -208,13 +189,15 @@ def mechanisms(facts: ExplanationFacts) -> Iterator[Step]:
         "What the mechanisms let one expect",
         MODEL,
         " ".join(texts),
-        Opinion(
-            expected.sign,
-            expected.score,
-            facts.record.right,
-            facts.record.compared,
-            tuple(taken(OpinionTerm, term) for term in expected.terms),
-        ),
+        {
+            "sign": expected.sign,
+            "score": expected.score,
+            "right": facts.record.right,
+            "compared": facts.record.compared,
+            "terms": [
+                {name: value for name, value in vars(term).items() if name != "label"} for term in expected.terms
+            ],
+        },
         evidence=tuple(
             Reference("file system", name, file_systems.get(name, name)) for name in sorted(_file_systems(facts))
         ),
@@ -289,7 +272,7 @@ def forecast(facts: ExplanationFacts) -> Iterator[Step]:
     if expected is None:
         return
     yield Step(
-        "forecast",
+        FORECAST,
         "A forecast, because nobody measured it",
         ESTIMATED,
         "No chain of comparable numbers joins the two. From everything published of their parts, on any workload, "
@@ -298,7 +281,13 @@ def forecast(facts: ExplanationFacts) -> Iterator[Step]:
         f"{times(expected.high)} in a new laboratory; it gives {facts.a.label} "
         f"{percent(expected.probability_a_faster)} to be the faster one. "
         "This is no measurement, and no ranking contains it.",
-        ForecastRatio(expected.ratio, expected.low, expected.high, IN_USE, SINCE.isoformat()),
+        {
+            "ratio": expected.ratio,
+            "low": expected.low,
+            "high": expected.high,
+            "method": IN_USE,
+            "since": SINCE.isoformat(),
+        },
         source="docs/models/hierarchy.md",
     )
 
@@ -318,23 +307,20 @@ def _describe_share(facts: ExplanationFacts, share: Share) -> str:
     return f"{what} {'accounts' if len(share.components) == 1 else 'together account'} for {change}{part}{doubt}"
 
 
-def _share_data(facts: ExplanationFacts, decomposition: Decomposition) -> Shares:
-    prediction = (
-        (decomposition.predicted, decomposition.low, decomposition.high)
-        if facts.contrast is not None
-        else (None, None, None)
-    )
-    return Shares(
-        PredictedRatio(*prediction),
-        tuple(
-            ComponentShare(
-                share.components,
-                (share.ratio - 1) * 100,
-                (share.low - 1) * 100,
-                (share.high - 1) * 100,
-                share.share,
-            )
+def _share_data(facts: ExplanationFacts, decomposition: Decomposition) -> dict[str, Any]:
+    predicted = (decomposition.predicted, decomposition.low, decomposition.high)
+    is_told = facts.contrast is not None
+    return {
+        "predicted": dict(zip(("ratio", "low", "high"), predicted if is_told else (None,) * 3, strict=True)),
+        "shares": [
+            {
+                "components": share.components,
+                "percent": (share.ratio - 1) * 100,
+                "low_percent": (share.low - 1) * 100,
+                "high_percent": (share.high - 1) * 100,
+                "share_of_difference": share.share,
+            }
             for share in decomposition.shares
-        ),
-        decomposition.untold,
-    )
+        ],
+        "untold": decomposition.untold,
+    }

@@ -4,19 +4,7 @@ from collections.abc import Iterator
 
 from modelling.evidence.words import capital, column, counted, listed, load, some, times
 
-from .content import (
-    ESTIMATED,
-    MEASURED,
-    MOST_NAMED,
-    MOST_SHOWN,
-    OPEN,
-    STATED,
-    ComparedLists,
-    ComparedNumbers,
-    Nothing,
-    Reference,
-    Step,
-)
+from .content import ESTIMATED, MEASURED, MOST_NAMED, MOST_SHOWN, OPEN, STATED, Reference, Step
 from .facts import Confounding, DirectGroup, ExplanationFacts, Tier
 
 _SOURCE = "docs/models/ranking.md, sections 1 to 5"
@@ -37,7 +25,7 @@ def comparison(facts: ExplanationFacts) -> Iterator[Step]:
             f"No published case study, and no chain of them, compares {facts.a.label} with {facts.b.label} for "
             f"{load(facts.workload_label)}. Nothing can be said about which is faster from evidence; what follows "
             "is what the model makes of it.",
-            Nothing(),
+            {},
             source=_SOURCE,
         )
 
@@ -65,16 +53,14 @@ def _numbers_step(facts: ExplanationFacts) -> Step:
         "What was compared",
         MEASURED if facts.groups else ESTIMATED,
         text,
-        ComparedNumbers(
-            contrast.ratio,
-            contrast.low,
-            contrast.high,
-            direct=bool(facts.groups),
-            held_equal=facts.held,
-            confounded_with=(*facts.confounding.differing, *facts.confounding.left_open),
-            groups=facts.groups[:MOST_SHOWN],
-            group_count=len(facts.groups),
-        ),
+        {
+            **vars(contrast),
+            "direct": bool(facts.groups),
+            "held_equal": facts.held,
+            "confounded_with": (*facts.confounding.differing, *facts.confounding.left_open),
+            "groups": facts.groups[:MOST_SHOWN],
+            "group_count": len(facts.groups),
+        },
         evidence=tuple(_references(facts)),
         source=_SOURCE,
     )
@@ -142,7 +128,7 @@ def _lists_step(facts: ExplanationFacts) -> Step:
         "What the published lists say",
         STATED,
         " ".join([*texts, closing]),
-        ComparedLists(facts.tiers),
+        {"lists": facts.tiers},
         evidence=tuple(
             Reference("case study", study, f"{facts.sources[study]}, {source}", source)
             for study, source in sorted({(tier.case_studies[0], tier.source) for tier in facts.tiers})

@@ -14,13 +14,12 @@ from modelling.evidence.storage import get_or_compute
 
 from . import explain
 from .comparison import confounding
-from .content import Explanation, ForecastRatio, Open, Reference, Step
-from .facts import Contrast, Ranked
+from .content import FORECAST, Explanation, Reference, Step
+from .facts import Ranked
 from .gather import gather
 from .pair_evidence import contrast_between, direct_groups, find_confounding, shared_part, tiers_between
 
 __all__ = [
-    "Contrast",
     "confounding",
     "contrast_between",
     "direct_groups",
@@ -52,7 +51,7 @@ def explained(question: Question, a: str | None = None, b: str | None = None, as
 def forecast_between(question: Question, a: str, b: str, as_of: int | None = None) -> str:
     """Return the sentences of the forecast for two entries that no numbers join; "" where there is none."""
     steps = explained(question, a, b, as_of).steps
-    return next((step.text for step in steps if isinstance(step.data, ForecastRatio)), "")
+    return next((step.text for step in steps if step.kind == FORECAST), "")
 
 
 def _explanation(question: Question, revision: int, a: str, b: str, as_of: int | None) -> Explanation:
@@ -69,7 +68,7 @@ def _explanation(question: Question, revision: int, a: str, b: str, as_of: int |
 
 def _explain_missing(question: Question, answer: Answer) -> Explanation:
     """Return the explanation of a question without an answer: what is missing."""
-    step = Step("open", "What would settle it", "open", " ".join(answer.missing), Open(answer.missing))
+    step = Step("open", "What would settle it", "open", " ".join(answer.missing), {"missing": answer.missing})
     return Explanation(question, answer.revision, None, None, None, (step,) if answer.missing else ())
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from modelling.evidence.words import capital, column, counted, listed, load, some, value
 
-from .content import MEASURED, MODEL, MOST_NAMED, MOST_SHOWN, OPEN, STATED, HeldAgainst, Open, Reference, Sources, Step
+from .content import MEASURED, MODEL, MOST_NAMED, MOST_SHOWN, OPEN, STATED, Reference, Step
 from .facts import ExplanationFacts
 
 _VERDICTS = ("supported", "open", "partly", "contradicted", "untestable")
@@ -39,7 +39,7 @@ def evidence(facts: ExplanationFacts) -> Iterator[Step]:
         "What it rests on",
         MEASURED if facts.contrast else STATED,
         text,
-        Sources(dict(facts.case_studies), {slug: dict(counts) for slug, counts in facts.claims.items()}),
+        {"case_studies": facts.case_studies, "claims": facts.claims},
         evidence=(
             *(Reference("case study", slug, facts.case_studies[slug]) for slug in studies[:MOST_SHOWN]),
             *(Reference("claims", slug, f"Claims of {facts.publications[slug]}") for slug in facts.claims),
@@ -93,7 +93,7 @@ def agreement(facts: ExplanationFacts) -> Iterator[Step]:
         "Whether model and evidence agree",
         MODEL,
         text,
-        HeldAgainst(verdict, expectation.sign, seen if known else None),
+        {"verdict": verdict, "predicted": expectation.sign, "seen": seen if known else None},
         source="docs/models/mechanisms.md",
     )
 
@@ -108,7 +108,7 @@ def open_questions(facts: ExplanationFacts) -> Iterator[Step]:
         "What would settle it",
         OPEN,
         " ".join(questions),
-        Open(tuple(questions)),
+        {"missing": questions},
     )
 
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 from modelling.evidence.words import listed
 from modelling.workloads.scaling import Scaling
 
-from .content import MEASURED, PlacedVerdict, PlacedVerdicts, Reference, Step
+from .content import MEASURED, Reference, Step
 from .facts import ExplanationFacts, Placed
 
 _MOST = 2  # verdicts of one side in the text; the data has all
@@ -64,9 +64,13 @@ def _step(
         title,
         MEASURED,
         " ".join(dict.fromkeys(text(placed) for placed in shown)),
-        PlacedVerdicts(
-            *(tuple(PlacedVerdict(p.case_study, p.what, p.verdict.name, p.sentence) for p in side) for side in sides)
-        ),
+        {
+            name: [
+                {"case_study": p.case_study, "of": p.what, "verdict": p.verdict.name, "sentence": p.sentence}
+                for p in side
+            ]
+            for name, side in zip("ab", sides, strict=True)
+        },
         evidence=tuple(
             dict.fromkeys(
                 Reference("case study", p.case_study, f"{names[p.case_study]}, {p.source}", p.source) for p in shown
