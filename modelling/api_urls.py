@@ -50,7 +50,6 @@ urlpatterns = [
     path("rankings/<slug:axis>/", views.RankingView.as_view(), name="ranking"),
     path("overview/", views.OverviewView.as_view(), name="overview"),
     path("ask/", AskView.as_view(), name="ask"),
-    path("tables/", views.TableView.as_view(), name="table"),
     path("mixes/", views.MixView.as_view(), name="mix"),
     path("heat-maps/", views.HeatMapView.as_view(), name="heat-map"),
     path("explanations/", ExplanationView.as_view(), name="explanation"),

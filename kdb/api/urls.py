@@ -34,7 +34,6 @@ endpoints = {
     "guidance": "guidance-list",
     "hypotheses": "hypotheses",
     "model-quality": "model-quality",
-    "tables": "table",
     "heat-maps": "heat-map",
     "mixes": "mix",
     "explanations": "explanation",

@@ -1,6 +1,5 @@
 """The API of rankings, comparisons, mixes, the overview and the status."""
 
-import hashlib
 import json
 from collections.abc import Callable
 from dataclasses import asdict, fields
@@ -27,7 +26,7 @@ from kdb.operations import status
 from kdb.web.entity_tags import tagged, tagged_json
 from modelling.answer_store import releases, snapshots
 from modelling.answer_store.selectors import answer_in, waiting_row
-from modelling.answer_store.versions import AnswerVersion, answer_version, current_answers
+from modelling.answer_store.versions import AnswerVersion, answer_version
 from modelling.answers import words
 from modelling.answers.content import Answer
 from modelling.ask.selectors import DISKS, Machine, fit
@@ -50,11 +49,10 @@ from modelling.own_lab.selectors import HERE, HERE_PARAMETER, answer_here, labor
 
 from . import serializers
 from .comparison import compare_here, comparison_version
-from .forms import CSV_ROWS, MOST_WORKLOADS, ComparisonForm, MixApiForm, RankingForm, TableForm
+from .forms import CSV_ROWS, ComparisonForm, MixApiForm, RankingForm
 from .layout.heat_map import heat_map
 from .mix import mix_version
 from .overview import overview
-from .table import table
 
 CSV_COLUMNS = {name: tuple(shape_of(kind)().fields) for name, kind in CSV_ROWS.items()}
 _FIELDS = serializers.RankingSerializer().fields
@@ -141,35 +139,6 @@ class RankingView(PublicOrOwnView):
             write = partial(as_json, kept, question, machine)
             respond = partial(_cached_body, f"modelling.ranking:{tag}", write)
         return tagged(request, tag, respond, modified=modified, is_immutable=bool(method and kept.is_pinned))
-
-
-class TableView(PublicView):
-    @extend_schema(
-        operation_id="table",
-        parameters=[
-            OpenApiParameter("axis", required=True, enum=list(AXES)),
-            OpenApiParameter(
-                "workloads", required=True, description=f"At most {MOST_WORKLOADS} workloads: `varmail,webserver`."
-            ),
-            *(parameter for parameter in FILTERS if parameter.name != "workload"),
-            NEEDS,
-        ],
-        responses=serializers.TableSerializer,
-        tags=["rankings"],
-    )
-    def get(self, request: Request) -> HttpResponseBase:
-        """Return the answers under several workloads in one table: every entry of an axis, every workload."""
-        axis = request.query_params.get("axis", "")
-        _, form = question_asked(request, axis, TableForm, ("axis",))
-        answers = current_answers(form.questions())
-        digests = [f"{row.digest}{row.superseded_by or ''}" if row else "waiting" for row in answers.values()]
-        tag = hashlib.sha256(",".join([axis, *(question.key for question in answers), *digests]).encode()).hexdigest()
-
-        def write() -> str:
-            body = {"axis": axis, "filters": form.question().asked, **table(answers)}
-            return json.dumps(body, separators=(",", ":"))
-
-        return tagged(request, tag, partial(_cached_body, f"modelling.table:{tag}", write))
 
 
 class HeatMapView(PublicView):

@@ -1,8 +1,7 @@
-"""Forms of rankings, comparisons, mixes and tables, and of a visitor's machine and question."""
+"""Forms of rankings, comparisons and mixes, and of a visitor's machine and question."""
 
 import re
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 from functools import cached_property, partial
 from itertools import product
 from typing import Any
@@ -44,7 +43,6 @@ from modelling.evidence.question import Question
 from modelling.evidence.words import counted
 
 MOST_ENTRIES = 6  # entries of a comparison
-MOST_WORKLOADS = 20  # workloads of a table
 
 
 # Fields of an answer that CSV may have the items of, a row each: its entries, or the points of its chart.
@@ -66,18 +64,6 @@ class RankingForm(QuestionForm):
         )
 
 
-class WorkloadsField(forms.CharField):
-    """ "varmail,webserver" as slugs; names and aliases are accepted."""
-
-    def clean(self, value: Any) -> list[str]:
-        slugs: list[str] = []
-        for name in super().clean(value).split(","):
-            slugs.append(_parse_workload(name.strip(), slugs))
-        if len(slugs) > MOST_WORKLOADS:
-            raise forms.ValidationError(f"{len(slugs)} workloads; at most {MOST_WORKLOADS} are shown in one table.")
-        return slugs
-
-
 class WeightsField(forms.CharField):
     """ "varmail:60,webserver:40" as a dict of slug and weight; names and aliases are accepted."""
 
@@ -85,21 +71,16 @@ class WeightsField(forms.CharField):
         weights: dict[str, float] = {}
         for part in super().clean(value).split(","):
             name, _, number = part.strip().partition(":")
-            slug = _parse_workload(name, weights)
+            slug = names.slug_for("workload", name)
+            if slug is None:
+                known = ", ".join(names.names()["workload"])
+                raise forms.ValidationError(f"{name!r} is no workload here; there are {known}.")
+            if slug in weights:
+                raise forms.ValidationError(f"{slug} is given twice.")
             if not re.fullmatch(rf"[0-9]{{1,6}}([.][0-9]{{1,{WEIGHT_DECIMALS}}})?", number.strip()):
                 raise forms.ValidationError(f"{part!r}: a workload, a colon and a number, as in varmail:60.")
             weights[slug] = float(number)
         return _require_share(weights)
-
-
-def _parse_workload(name: str, others: Collection[str]) -> str:
-    """Return the slug of the workload. Raises ValidationError where it is unknown, or among the others."""
-    slug = names.slug_for("workload", name)
-    if slug is None:
-        raise forms.ValidationError(f"{name!r} is no workload here; there are {', '.join(names.names()['workload'])}.")
-    if slug in others:
-        raise forms.ValidationError(f"{slug} is given twice.")
-    return slug
 
 
 def _require_share(weights: dict[str, float]) -> dict[str, float]:
@@ -157,17 +138,6 @@ class MixForm(AnyWorkloadForm, AskForm):
     @property
     def shares(self) -> list[forms.BoundField]:
         return [self[slug] for slug, _ in self.workloads]
-
-
-class TableForm(AnyWorkloadForm):
-    """One question under several workloads."""
-
-    def __init__(self, data: Any, *, axis: str) -> None:
-        super().__init__(data, axis=axis)
-        self.fields["workloads"] = WorkloadsField(max_length=1000)
-
-    def questions(self) -> list[Question]:
-        return [replace(self.question(), workload=workload) for workload in self.cleaned_data["workloads"]]
 
 
 class VisitorForm(AskForm):

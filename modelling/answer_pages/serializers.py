@@ -1,16 +1,14 @@
 """API shapes besides the content of answers."""
 
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated
 
-from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from kdb.api.bodies import Fields
 from kdb.api.shapes import shape_of
-from kdb.units import METRICS
 from modelling.answer_store.releases import ReleaseThen
-from modelling.answers.content import STATUSES, Answer, AnswerVerdict, MixAnswer, RankedEntry
+from modelling.answers.content import Answer, MixAnswer
 from modelling.ask.selectors import Fit
 from modelling.evidence.question import Question
 from modelling.evidence.serialization import Permanence
@@ -18,7 +16,6 @@ from modelling.own_lab.selectors import Here
 
 from .content import BesideComparison, Comparison, MixAsked, Overview
 from .layout.heat_map import Grid
-from .table import CELL
 
 
 @dataclass(frozen=True)
@@ -60,52 +57,6 @@ class BeingWorkedOutSerializer(Fields):
     detail = serializers.CharField()
     question = shape_of(Question)(required=False, help_text="Where it is known.")
     error = serializers.CharField(help_text="Why the last attempt failed; empty: none did.")
-
-
-class TableWorkloadSerializer(Fields):
-    """The answer to one column of a table, in short."""
-
-    workload = serializers.CharField()
-    metric = serializers.ChoiceField(choices=list(METRICS))
-    revision = serializers.IntegerField()
-    superseded_by = serializers.IntegerField(allow_null=True)
-    status = serializers.ChoiceField(choices=STATUSES)
-    verdict = shape_of(AnswerVerdict)()
-    laboratories = serializers.IntegerField()
-    groups = serializers.IntegerField(help_text="Research groups of these laboratories.")
-
-
-class TableCellSerializer(shape_of(RankedEntry)):  # type: ignore[misc]
-    """An entry of one answer, in short."""
-
-    class Meta:
-        ref_name = "TableCell"
-
-    def get_fields(self) -> dict[str, serializers.Field[Any, Any, Any, Any]]:
-        return {name: field for name, field in super().get_fields().items() if name in CELL}
-
-
-@extend_schema_field(TableCellSerializer(allow_null=True))
-class TableCellField(serializers.JSONField):
-    """An object or null: in a list the schema would lose that a cell may be null."""
-
-
-class TableEntrySerializer(Fields):
-    """A row; cells are in the order of `workloads`, null where that answer does not rank the entry."""
-
-    key = serializers.CharField()
-    label = serializers.CharField()
-    cells = serializers.ListField(child=TableCellField())
-
-
-class TableSerializer(Fields):
-    """One question under several workloads. `waiting` are workloads whose answer is being computed: ask again."""
-
-    axis = serializers.CharField()
-    filters = serializers.DictField()
-    workloads = TableWorkloadSerializer(many=True)
-    entries = TableEntrySerializer(many=True)
-    waiting = serializers.ListField(child=serializers.CharField())
 
 
 @dataclass(frozen=True)

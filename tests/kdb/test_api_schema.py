@@ -52,7 +52,7 @@ OTHERWISE = {
     **dict.fromkeys(("drafts", "imports", "hosts", "campaigns", "notifications", "followed-questions"), 401),
     **dict.fromkeys(("observed-hosts", "observed-pools", "observed-machines", "detection-model"), 401),
     **dict.fromkeys(("placement-plans", "placement-moves"), 401),
-    **dict.fromkeys(("heat-maps", "tables", "mixes", "explanations", "comparisons", "search", "ask"), 400),
+    **dict.fromkeys(("heat-maps", "mixes", "explanations", "comparisons", "search", "ask"), 400),
     "advice": 405,
 }
 

@@ -399,7 +399,6 @@ def worst_addresses(client) -> list[str]:
     for axis in AXES:
         addresses += [
             f"/api/v1/mixes/?axis={axis}&weights={weights}",
-            f"/api/v1/tables/?axis={axis}&workloads={','.join(workloads[:20])}",
             f"/api/v1/rankings/{axis}/?workload=varmail&as_of=1",
             f"/compare/?axis={axis}&workload=randomfileaccess&as_of=1&method={METHOD}",
             f"/mix/?axis={axis}&" + "&".join(f"{workload}=1" for workload in workloads),

@@ -84,7 +84,6 @@ ADVICE = {"personality": "[mail]\nrw=randrw\nrwmixread=57\nbs=16k\nfsync=1\nnumj
 # Parameters that a public operation needs; where a path has others, the first row of the list gives them.
 ASKED = {
     "ranking": {"axis": "hypervisor", "workload": "fileserver", "vm_count": 1},
-    "table": {"axis": "guest-fs", "workloads": "varmail,fileserver", "hypervisor": "proxmox"},
     "heat_map": {"workload": "varmail", "hypervisor": "kvm"},
     "mix": {"axis": "fs-pair", "weights": "varmail:3,webserver:1", "hypervisor": "kvm"},
     "explanation": {"axis": "hypervisor", "workload": "fileserver", "a": "kvm", "b": "esxi"},
