@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from kdb.units import METRICS, Metric
-from modelling.answers.content import Answer, AnswerPart, AnswerVerdict, RankedEntry
+from modelling.answers.content import Answer, AnswerPart, RankedEntry
 from modelling.answers.measured import DotChart, Shelves, dot_charts, shelves
 from modelling.answers.words import (
     GRADES,
@@ -37,20 +37,15 @@ FEWEST_LABORATORIES = 3  # laboratories needed to draw forecasts for other machi
 class RankedTable:
     """One part of an answer: entries that may be compared with each other.
 
-    relative : what its ratios are of; name : in what it differs from other parts; reference : label of that entry
+    relative : what its ratios are of; name : in what it differs from other parts; reference : label of its reference
     lines : each entry with the labels of those it is tied with ("all others" if these are three or more), the label of
         the entry to compare it with, and the address of that comparison
     """
 
-    number: int
+    part: AnswerPart
     relative: str
     name: str
-    has_numbers: bool
-    has_findings: bool
     reference: str
-    held_equal: str
-    assumed_equal: str
-    verdict: AnswerVerdict
     lines: list[tuple[RankedEntry, list[str], str, str]]
     chart: Chart | None
 
@@ -203,7 +198,7 @@ class AnswerPage:
 
     @property
     def has_numbers(self) -> bool:
-        return any(table.has_numbers for table in self.tables)
+        return any(table.part.basis != "findings" for table in self.tables)
 
 
 MOST_CAVEATS = 3  # above the tabs; one less where a published order is shown
@@ -298,17 +293,11 @@ def _table(
         for entry in entries
         if entry.ratio is not None and not entry.lacks
     ]
-    has_numbers = part.basis != "findings"
     return RankedTable(
-        number=part.part,
+        part=part,
         relative=relative,
         name=capital(part.name),
-        has_numbers=has_numbers,
-        has_findings=part.basis != "numbers",
         reference=reference,
-        held_equal=part.held_equal,
-        assumed_equal=part.assumed_equal,
-        verdict=part.verdict,
         lines=[
             (
                 entry,
