@@ -147,7 +147,6 @@ PLAIN = [
     *(f"modelling.own_lab.{name}" for name in ("client_file", "content", "words")),
     *(f"modelling.own_lab.changes.{name}" for name in ("content", "presentation", "words")),
     *(f"modelling.guidance.{name}" for name in ("content", "matching", "words")),
-    "modelling.ask.guides.content",
     "modelling.kits.content",
     *(f"modelling.prediction.{name}" for name in ("content",)),
     *(f"modelling.fleet.detection.{name}" for name in ("features", "classifier", "content", "evaluation")),

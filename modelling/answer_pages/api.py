@@ -1,7 +1,6 @@
 """The API of rankings, comparisons, mixes, the overview and the status."""
 
 import json
-from collections.abc import Callable
 from dataclasses import asdict, fields
 from functools import partial
 from typing import Any
@@ -134,10 +133,14 @@ class RankingView(PublicOrOwnView):
             return HttpResponse(text, content_type="application/json")
         tag = "-".join([kept.digest, *machine.given.values(), file_format, csv_rows])
         modified = int(kept.snapshot.computed_at.timestamp())
-        respond = partial(as_csv, kept.snapshot, csv_rows)
-        if file_format != "csv":
-            write = partial(as_json, kept, question, machine)
-            respond = partial(_cached_body, f"modelling.ranking:{tag}", write)
+
+        def respond() -> HttpResponse:
+            if file_format == "csv":
+                return as_csv(kept.snapshot, csv_rows)
+            write = partial(as_json, kept, question, machine)  # which is most of the cost of a stored answer
+            body = get_or_compute(f"modelling.ranking:{tag}", write, cache="bodies", seconds=60)
+            return HttpResponse(body, content_type="application/json")
+
         return tagged(request, tag, respond, modified=modified, is_immutable=bool(method and kept.is_pinned))
 
 
@@ -288,12 +291,6 @@ def being_worked_out(question: Question) -> Response:
         "error": row.error if row else "",
     }
     return Response(body, status=202, headers={"Retry-After": "2", "Cache-Control": "no-store"})
-
-
-def _cached_body(key: str, write: Callable[[], str]) -> HttpResponse:
-    """Return a JSON response from the cache of bodies, as serializing is most of the cost of a stored answer."""
-    body = get_or_compute(key, lambda: write().encode(), cache="bodies", seconds=60)
-    return HttpResponse(body, content_type="application/json")
 
 
 def as_json(kept: AnswerVersion, question: Question, machine: Machine, laboratory: Laboratory | None = None) -> str:

@@ -19,7 +19,6 @@ from modelling.answer_store.selectors import answer_in, snapshot_at
 from modelling.answer_store.versions import AnswerVersion
 from modelling.answer_store.views import at_permanent_addresses
 from modelling.answers import words
-from modelling.answers.content import Answer
 from modelling.ask.selectors import Machine, fit
 from modelling.evidence import names
 from modelling.evidence.axes import AXES
@@ -121,8 +120,9 @@ def _context(
         "explanation": explained(question, order[0], order[1], as_of) if tab == tabs.WHY else None,
     }
     if tab == tabs.SIDE_BY_SIDE:
-        behind = {key: _count_laboratories(answer, {order[0], key}) if answer else 0 for key in order[1:]}
-        drawn = [key for key, number in behind.items() if number >= presentation.FEWEST_LABORATORIES]
+        compared = answer.compared if answer else ()
+        behind = {key: {row.laboratory for row in compared if {order[0], key} <= {*row.entries}} for key in order[1:]}
+        drawn = [key for key, laboratories in behind.items() if len(laboratories) >= presentation.FEWEST_LABORATORIES]
         ratios = ratios_by_workload(question, [order[0], *drawn], as_of) if drawn else ()
         context["lines"] = pair_lines(comparison, order, then)
         context["workloads"] = workload_tables(comparison, order, ratios, then, settings.KDB_MARGIN)
@@ -134,8 +134,3 @@ def _context(
         context["api_address"] = words.comparison_api_address(question, keys, **then)
         context["answer_address"] = words.address(question, as_of, method=then.get("method"))
     return context
-
-
-def _count_laboratories(answer: Answer, keys: set[str]) -> int:
-    """Count the laboratories that compared these entries."""
-    return len({row.laboratory for row in answer.compared if keys <= {*row.entries}})

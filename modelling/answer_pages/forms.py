@@ -319,7 +319,11 @@ class VisitorForm(AskForm):
             if not used or value not in systems or value in used or value == chosen
         }
         nowhere = [(value, label) for value, label in offered.items() if counts.get(value) == 0]
-        leading = [(v, _label_with_count(label, counts.get(v))) for v, label in offered.items() if counts.get(v) != 0]
+        leading = [
+            (value, f"{label} ({counted(counts[value], 'case study', 'case studies')})" if value in counts else label)
+            for value, label in offered.items()
+            if counts.get(value) != 0
+        ]
         return [("", empty), *leading, *([("No comparison yet", nowhere)] if nowhere else [])]
 
     @cached_property
@@ -380,10 +384,6 @@ def entry_choices(axis: str, names: dict[str, dict[str, str]]) -> list[tuple[str
     columns = [[""] if column in asked.optional else names[KINDS[column]] for column in asked.entry]
     keys = [entry_key(asked, values) for values in product(*columns)]
     return [(key, entry_label(asked, key, names)) for key in keys]
-
-
-def _label_with_count(label: str, number: int | None) -> str:
-    return label if number is None else f"{label} ({counted(number, 'case study', 'case studies')})"
 
 
 def _open_axis(fields: Mapping[str, Any]) -> str:

@@ -74,7 +74,8 @@ def answer(request: HttpRequest) -> HttpResponse:
     as_of, method = page_version(request)
     here = laboratory.slug if laboratory and as_of is None else ""
     machine, text = Machine.of(form.cleaned_data), form.cleaned_data["text"]
-    asked = AskedQuestion(form.question(), machine, text, _requested_tab(request), here)
+    tab = request.GET["tab"] if request.GET.get("tab") in tabs.TABS else ""
+    asked = AskedQuestion(form.question(), machine, text, tab, here)
     question = asked.question
     if form.compared:
         beside = {name: value for name, value in asked.beside.items() if name in ("text", HERE)}
@@ -121,12 +122,6 @@ def _citation(question: Question, kept: AnswerVersion, site: str) -> Citation | 
         method=kept.method,
         given_on=(kept.snapshot.computed_at or now()).date(),
     )
-
-
-def _requested_tab(request: HttpRequest) -> str:
-    """Return the tab in the address; "" where it names none or an unknown one."""
-    tab = request.GET.get("tab", "")
-    return tab if tab in tabs.TABS else ""
 
 
 @require_safe

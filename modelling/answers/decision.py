@@ -287,7 +287,8 @@ def _confidence_line(recommended: Recommended, verdict: Verdict, rests_on: str, 
     if recommended.tie_break:
         text += f" That is a coin's toss: {recommended.tie_break} decided."
     if recommended.cost is not None:
-        text += f" If wrong, it costs {_percent(recommended.cost, 'about ')} of the speed."
+        cost = f"about {recommended.cost:.0f}\u00a0%" if recommended.cost >= 1 else "less than 1\u00a0%"
+        text += f" If wrong, it costs {cost} of the speed."
     return text
 
 
@@ -408,7 +409,3 @@ def part_names(ranking: Ranking, label: Naming, name_of: Callable[[str, str], st
         if all(values) and len(all_values) == len(set(all_values)):
             return [wording.format(listed([name_of(column, value) for value in own], "or")) for own in values]
     return [listed([label(key) for key in part.members], "and") for part in ranking.parts]
-
-
-def _percent(loss: float, about: str = "") -> str:
-    return f"{about}{loss:.0f}\u00a0%" if loss >= 1 else "less than 1\u00a0%"

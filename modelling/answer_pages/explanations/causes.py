@@ -184,6 +184,8 @@ def mechanisms(facts: ExplanationFacts) -> Iterator[Step]:
         f"Taken together they let one expect {favoured[expected.sign]}: an opinion of the model, and no measurement; "
         f"{describe_record(facts.record)}."
     )
+    sides = (facts.a.parts, facts.b.parts)
+    compared = {parts[name] for parts in sides for name in ("guest_fs", "host_fs") if parts.get(name)}
     yield Step(
         "mechanisms",
         "What the mechanisms let one expect",
@@ -198,16 +200,9 @@ def mechanisms(facts: ExplanationFacts) -> Iterator[Step]:
                 {name: value for name, value in vars(term).items() if name != "label"} for term in expected.terms
             ],
         },
-        evidence=tuple(
-            Reference("file system", name, file_systems.get(name, name)) for name in sorted(_file_systems(facts))
-        ),
+        evidence=tuple(Reference("file system", name, file_systems.get(name, name)) for name in sorted(compared)),
         source="P3, Table 1; docs/models/mechanisms.md",
     )
-
-
-def _file_systems(facts: ExplanationFacts) -> set[str]:
-    sides = (facts.a.parts, facts.b.parts)
-    return {parts[name] for parts in sides for name in ("guest_fs", "host_fs") if parts.get(name)}
 
 
 def _describe_term(facts: ExplanationFacts, term: Term) -> str:

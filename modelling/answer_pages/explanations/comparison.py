@@ -61,7 +61,10 @@ def _numbers_step(facts: ExplanationFacts) -> Step:
             "groups": facts.groups[:MOST_SHOWN],
             "group_count": len(facts.groups),
         },
-        evidence=tuple(_references(facts)),
+        evidence=tuple(
+            Reference("case study", study, f"{facts.sources[study]}, {source}", source)
+            for study, source in sorted({(group.case_study, group.source) for group in facts.groups})[:MOST_SHOWN]
+        ),
         source=_SOURCE,
     )
 
@@ -106,12 +109,6 @@ def _conditions(groups: tuple[DirectGroup, ...]) -> str:
         text += f"; {listed(operations)}s"
     sizes = {group.block_size_bytes for group in groups} - {None}
     return text + (f" at {counted(len(sizes), 'block size')}" if sizes else "")
-
-
-def _references(facts: ExplanationFacts) -> Iterator[Reference]:
-    sources = sorted({(group.case_study, group.source) for group in facts.groups})
-    for case_study, source in sources[:MOST_SHOWN]:
-        yield Reference("case study", case_study, f"{facts.sources[case_study]}, {source}", source)
 
 
 def _lists_step(facts: ExplanationFacts) -> Step:

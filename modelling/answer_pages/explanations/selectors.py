@@ -7,7 +7,6 @@ from django.urls import reverse
 from experiments.templatetags import kdb_format
 from kdb.content import taken
 from modelling.answer_store.selectors import answer_in, snapshot_at
-from modelling.answers.content import Answer
 from modelling.evidence import counts
 from modelling.evidence.question import Question
 from modelling.evidence.storage import get_or_compute
@@ -42,7 +41,8 @@ def explained(question: Question, a: str | None = None, b: str | None = None, as
         answer = answer_in(snapshot)
         entries = [entry for entry in answer.entries if entry.part == 1]
         if len(entries) < 2:
-            return _explain_missing(question, answer)
+            step = Step("open", "What would settle it", "open", " ".join(answer.missing), {"missing": answer.missing})
+            return Explanation(question, answer.revision, None, None, None, (step,) if answer.missing else ())
         a, b = entries[0].key, entries[-1].key
     key = f"modelling.explanation:{snapshot.digest}:{as_of or counts.revision()}:{a}:{b}"
     return get_or_compute(key, lambda: _explanation(question, snapshot.revision, a, b, as_of))
@@ -62,18 +62,11 @@ def _explanation(question: Question, revision: int, a: str, b: str, as_of: int |
         taken(Ranked, facts.a),
         taken(Ranked, facts.b),
         facts.contrast,
-        tuple(_with_addresses(step) for step in explain(facts)),
+        tuple(
+            replace(step, evidence=tuple(replace(reference, url=_url(reference)) for reference in step.evidence))
+            for step in explain(facts)
+        ),
     )
-
-
-def _explain_missing(question: Question, answer: Answer) -> Explanation:
-    """Return the explanation of a question without an answer: what is missing."""
-    step = Step("open", "What would settle it", "open", " ".join(answer.missing), {"missing": answer.missing})
-    return Explanation(question, answer.revision, None, None, None, (step,) if answer.missing else ())
-
-
-def _with_addresses(step: Step) -> Step:
-    return replace(step, evidence=tuple(replace(reference, url=_url(reference)) for reference in step.evidence))
 
 
 def _url(reference: Reference) -> str:

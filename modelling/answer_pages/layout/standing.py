@@ -38,7 +38,7 @@ def summarize_choices(
     A combined choice (a pair of file systems) is compared with the single choices: where both were measured and none of
     its best entries consists of theirs, it says so.
     """
-    best = {question.axis: _best(answer) for question, answer in answers.items()}
+    best = {question.axis: [entry for entry in answer.entries if entry.is_best] for question, answer in answers.items()}
     alone = {AXES[axis].entry[0]: (axis, keys) for axis, keys in best.items() if len(AXES[axis].entry) == 1}
     return [
         ChoiceSummary(
@@ -52,10 +52,6 @@ def summarize_choices(
         for question, answer in sorted(answers.items(), key=lambda pair: not pair[1].entries)
         if answer.entries or answer.verdict.basis in (MAKERS, DEFAULT)
     ]
-
-
-def _best(answer: Answer) -> list[RankedEntry]:
-    return [entry for entry in answer.entries if entry.is_best]
 
 
 def _against(

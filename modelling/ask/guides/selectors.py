@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 
 from django.db.models import Q
 
@@ -17,9 +18,23 @@ from modelling.guidance.guide_texts import Guide, guides, terms
 from modelling.guidance.selectors import plain
 from modelling.models import Advice, Contradiction
 
-from .content import WorkloadRow
-
 MOST = 2  # guides for a text
+
+
+@dataclass(frozen=True)
+class WorkloadRow:
+    """The recommendation of the stored answer under one workload.
+
+    workload : slug; address : of the question; recommended : "ext4 or XFS", "" without a ranked answer
+    strength : of the evidence; groups : number of its research groups
+    """
+
+    workload: str
+    label: str
+    address: str
+    recommended: str = ""
+    strength: str = ""
+    groups: int = 0
 
 
 def guides_for(text: str) -> list[Guide]:
