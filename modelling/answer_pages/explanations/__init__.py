@@ -7,11 +7,11 @@ out; a gap is a step of its own. Open `selectors` first. Source: docs/models/exp
 from .causes import components, forecast, mechanisms, shares, workload
 from .comparison import comparison
 from .content import Step
-from .facts import ExplanationFacts, Side
+from .facts import ExplanationFacts
 from .support import agreement, evidence, open_questions
 from .verdicts import cache, scaling
 
-__all__ = ["ExplanationFacts", "Side", "Step", "explain"]
+__all__ = ["Step", "explain"]
 
 _STEPS = (
     comparison,

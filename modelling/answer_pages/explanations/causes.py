@@ -120,7 +120,7 @@ def workload(facts: ExplanationFacts) -> Iterator[Step]:
                 STATED,
                 f"{facts.workload_label}, as the sources describe it: {listed(words)}.",
                 dict(facts.profile_words),
-                evidence=(Reference("workload", facts.workload, facts.workload_label),),
+                evidence=(Reference("workload", facts.question.workload, facts.workload_label),),
             )
         return
     kinds = ("random reads", "sequential reads", "random writes", "sequential writes")
@@ -154,7 +154,7 @@ def workload(facts: ExplanationFacts) -> Iterator[Step]:
             "concurrency": profile.concurrency,
             "working_set_bytes": profile.working_set_bytes,
         },
-        evidence=(Reference("workload", facts.workload, facts.workload_label),),
+        evidence=(Reference("workload", facts.question.workload, facts.workload_label),),
         source="docs/models/profiles.md",
     )
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from modelling.estimation.shares import Decomposition
 from modelling.evidence.axes import NATIVE
-from modelling.evidence.question import Grade
+from modelling.evidence.question import Grade, Question
 from modelling.prediction.content import PairForecast
 from modelling.workloads.cache_effect import CacheVerdict
 from modelling.workloads.mechanisms import Expectation
@@ -119,11 +119,9 @@ class ExplanationFacts:
     names : kind of name to {slug: label}
     """
 
-    axis: str
-    workload: str
+    question: Question
     workload_label: str
     relative: str  # what the ratios are ratios of (kdb.units.Metric)
-    filters: Mapping[str, Any]
     a: Side
     b: Side
     held: tuple[str, ...]
@@ -147,10 +145,10 @@ class ExplanationFacts:
 
     @property
     def is_native(self) -> bool:
-        return self.filters.get("hypervisor") == NATIVE
+        return self.question.hypervisor == NATIVE
 
     @property
     def axis_column(self) -> str:
         """Return the column of the frame of arms that the axis is about; for pairs the guest's."""
         columns = {"hypervisor": "hypervisor", "configuration": "hypervisor", "host-fs": "host_fs"}
-        return {**columns, "host-storage": "host_storage"}.get(self.axis, "guest_fs")
+        return {**columns, "host-storage": "host_storage"}.get(self.question.axis, "guest_fs")

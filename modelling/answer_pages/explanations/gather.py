@@ -31,9 +31,8 @@ from modelling.workloads.mechanisms import Expectation, expect, matrix_of
 from modelling.workloads.profiles import Profile, known_profiles
 from modelling.workloads.track_record import TrackRecord, track_record
 
-from . import ExplanationFacts, Side
 from .causes import COMPONENTS
-from .facts import Placed, Tier
+from .facts import ExplanationFacts, Placed, Side, Tier
 from .pair_evidence import contrast_between, direct_groups, find_confounding, shared_part, tiers_between
 
 # Column that refers to a row: path to its slug, or to its name where the page shows it.
@@ -75,11 +74,9 @@ def gather(question: Question, a: str, b: str, as_of: int | None = None) -> Expl
     claims = verdicts_on(question.workload, {studies[slug].publication_id for slug in concerned}, as_of)
     names, is_virtual = catalogue.names(), question.hypervisor != NATIVE
     return ExplanationFacts(
-        axis=axis.name,
-        workload=question.workload,
+        question=question,
         workload_label=names["workload"].get(question.workload, question.workload),
         relative=METRICS[ranking.metric].relative,
-        filters=question.filters,
         a=side_a,
         b=side_b,
         held=tuple(column for column in axis.all_held(question.hypervisor) if column in axis.held),

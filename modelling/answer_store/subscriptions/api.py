@@ -10,11 +10,10 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from experiments.case_studies.api import Conflict, OwnedViewSet
-from kdb.api.bodies import Fields, fields_of
+from kdb.api.bodies import fields_of
 from kdb.api.errors import form_errors
 from kdb.api.faults import FaultyRequest
 from kdb.api.shapes import shape_of
-from modelling.evidence.axes import AXES
 from modelling.evidence.forms import QuestionForm
 from modelling.evidence.question import Question
 from modelling.models import FollowedQuestion
@@ -39,22 +38,14 @@ class FollowedQuestionSerializer(serializers.ModelSerializer[FollowedQuestion]):
         return Question.from_key(row.question).as_dict()
 
 
-class AskedSerializer(Fields):
+class AskedSerializer(shape_of(Question)):  # type: ignore[misc]
     """A question as it is asked of rankings; what is left out is any."""
 
-    axis = serializers.ChoiceField(choices=list(AXES))
-    workload = serializers.CharField()
-    hypervisor = serializers.CharField(required=False)
-    guest_fs = serializers.CharField(required=False)
-    host_fs = serializers.CharField(required=False)
-    vm_count = serializers.IntegerField(required=False, min_value=1)
-    host_storage = serializers.CharField(required=False)
-    storage = serializers.CharField(required=False)
-    benchmark = serializers.CharField(required=False)
-    guest_os_family = serializers.CharField(required=False)
-    grade = serializers.CharField(required=False)
-    evidence = serializers.CharField(required=False)
-    metric = serializers.CharField(required=False)
+    def get_fields(self) -> dict[str, serializers.Field[Any, Any, Any, Any]]:
+        fields: dict[str, serializers.Field[Any, Any, Any, Any]] = super().get_fields()
+        for name, field in fields.items():
+            field.required = name in ("axis", "workload")
+        return fields
 
 
 @extend_schema_view(list=extend_schema(operation_id="followed_questions_list", tags=TAGS))
