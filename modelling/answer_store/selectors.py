@@ -158,7 +158,6 @@ class StoredVerdict:
     best: tuple[str, ...]
     rather_not: tuple[str, ...]
     first: str | None
-    first_verdict: str | None
 
 
 def stored_verdicts(questions: Iterable[Question]) -> dict[Question, StoredVerdict | None]:
@@ -170,16 +169,16 @@ def stored_verdicts(questions: Iterable[Question]) -> dict[Question, StoredVerdi
     newest = RankingSnapshot.objects.followed().filter(Q(is_followed=False), question__in=of_key, method=METHOD)
     paths = ("verdict__kind", "verdict__strength", "grounds__groups", "grounds__laboratories", "best", "worst")
     # KT, as with a plain path SQLite reads the key "6.10" as a number.
-    first = {"first": KT("result__entries__0__key"), "first_verdict": KT("result__entries__0__verdict")}
-    fields = (*(f"result__{name}" for name in paths), *first)
-    rows = newest.annotate(**first).values_list("question", "revision", "superseded_by", *fields)
+    rows = newest.annotate(first=KT("result__entries__0__key")).values_list(
+        "question", "revision", "superseded_by", *(f"result__{name}" for name in paths), "first"
+    )
     kept = {
         of_key[key]: StoredVerdict(
-            revision, coming, kind, strength, groups, laboratories, tuple(best), tuple(worst), first, verdict
+            revision, coming, kind, strength, groups, laboratories, tuple(best), tuple(worst), first
         )
         if revision
         else None
-        for key, revision, coming, kind, strength, groups, laboratories, best, worst, first, verdict in rows
+        for key, revision, coming, kind, strength, groups, laboratories, best, worst, first in rows
     }
     may_be_stale = [key for key, question in of_key.items() if kept.get(question) and staleness.may_be_stale(question)]
     if may_be_stale:
