@@ -16,7 +16,7 @@ from django.utils.timezone import now
 
 from experiments.campaigns import control, hosts
 from experiments.laboratory.benchmarks import background, bench
-from experiments.models import Campaign, CampaignRun, FileSystem, Hypervisor
+from experiments.models import Campaign, CampaignRun, FileSystem, HostStorage, Hypervisor
 from kdb.jobs import jobs
 from kdb.models import Job
 from tests import factories, made_once
@@ -142,6 +142,8 @@ def registered(lab: Lab, **fields):
         factories.entry(FileSystem, slug)
     for slug in ("kvm", "qemu-tcg"):
         factories.entry(Hypervisor, slug)
+    for storage in factories.STORAGES:
+        factories.entry(HostStorage, storage["slug"])
     host = factories.make_host(
         **{"pools": (str(lab.pool),), "address": "127.0.0.1", "port": lab.port, "key_name": "lab", "facts": {}}
         | {"host_key": "", "drivers": ["native"], "login": "root"}
