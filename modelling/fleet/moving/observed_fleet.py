@@ -89,7 +89,8 @@ def mix_of_detected(detected: detection.Mix) -> Mix:
         others = tuple(Possible(chance, {load: 1.0}) for load, chance in likely.items() if chance > 0)
         return Mix(detected.shares, others, sure, detected.minutes, f"detected {watched}")
     others = tuple(Possible(chance, {load: 1.0}) for load, chance in likely.items() if load != ANY_LOAD)
-    text = f"{detected.why_not or 'nothing was detected'} {watched}; state its mix, or measure its own load"
+    why = f"detection was not sure of one workload {watched}" if detected.minutes else "nothing was detected of it"
+    text = f"{why}; state its mix, or measure its own load"
     return Mix({ANY_LOAD: 1.0}, others, None, detected.minutes, text)
 
 

@@ -20,6 +20,7 @@ from .comparison import KEPT, SAME, UNKNOWN, WORSE
 from .policies import DRY_RUN_DAYS
 
 _FEW = 20
+_TICKED = 0.05  # largest probability of being slower of moves that are ticked before the operator looks
 _LEAST_SHOWN = 0.05  # probability of what a machine may do instead
 State = PlacementMove.State
 _OUTCOMES = {
@@ -64,11 +65,16 @@ def _dry_run_sentence(made: Sequence[Mapping[str, Any]]) -> str:
     """Write what plans would have moved. made : of each, machine to its pool and expected gain; the oldest first"""
     latest = {name: move for moved in made for name, move in moved.items()}
     named = [
-        f"{name} to {pool} (in {sum(name in moved for moved in made)}; it would gain {percent(gain)})"
+        f"{_inside(name)} to /{_inside(pool)} (by {sum(name in one for one in made)}; a gain of {percent(gain)})"
         for name, (pool, gain) in sorted(latest.items(), key=lambda item: -item[1][1])[:_FEW]
     ]
     would = f"would have moved {', '.join(named)}" if named else "would have moved nothing"
-    return f"The dry run of the last week, {counted(len(made), 'plan')}, {would}."
+    return f"Last week {counted(len(made), 'plan')} {would}."
+
+
+def _inside(name: str) -> str:
+    """Return the name of a machine or a pool without its host."""
+    return name.partition("/")[2]
 
 
 @dataclass(frozen=True)
@@ -93,6 +99,7 @@ def plan_page(plan: PlacementPlan) -> PlanPage:
     confirmed = {(str(move.machine_uuid), move.disk): move for move in asked}
     rows = [
         {**entry, "move": confirmed.get((entry["machine_uuid"], entry["disk"])), "load": _load_of(entry["mix"])}
+        | {"is_ticked": entry["is_move"] and entry["prospect"]["losing"] <= _TICKED}
         for entry in plan.content["machines"]
     ]
     hosts = list(plan.hosts.all())
