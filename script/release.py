@@ -25,6 +25,8 @@ UNRELEASED = re.compile(r"^## (\[Unreleased\]|\[[^]]+\] - Unreleased)$", re.MULT
 VERSIONS = {  # the place of the version, the project that is released with it, and who names it
     Path("kdb/__init__.py"): re.compile(r'^__version__ = "(.*)"$', re.MULTILINE),
     Path("script/client/pyproject.toml"): re.compile(r'^version = "(.*)"$', re.MULTILINE),
+    Path("Dockerfile"): re.compile(r"^ARG VERSION=(.*)$", re.MULTILINE),
+    Path("docker-compose.yml"): re.compile(r"^  image: kdb:(.*)$", re.MULTILINE),
     Path("docs/runner.md"): re.compile(r"git checkout v(\S+)"),
     Path("kdb/api/examples.json"): re.compile(r'^ *"version": "(\d+\.\d+\.\d+)",$', re.MULTILINE),
 }

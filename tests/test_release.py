@@ -81,6 +81,8 @@ def test_a_release_is_a_commit_with_its_database_and_an_annotated_tag(git, tmp_p
     assert '__version__ = "0.2.0"' in git("show", "v0.2.0:kdb/__init__.py")
     assert 'version = "0.2.0"' in git("show", "v0.2.0:script/client/pyproject.toml")
     assert "git checkout v0.2.0 &&" in git("show", "v0.2.0:docs/runner.md")
+    assert "ARG VERSION=0.2.0\n" in git("show", "v0.2.0:Dockerfile")
+    assert "  image: kdb:0.2.0\n" in git("show", "v0.2.0:docker-compose.yml")
     assert '"version": "0.2.0",' in git("show", "v0.2.0:kdb/api/examples.json")
     assert git("cat-file", "-t", "v0.2.0") == "tag"
     assert git("tag", "--list", "--format=%(contents)").startswith("KDB 0.2.0\n\n### Added\n\n- Everything.")
@@ -88,7 +90,9 @@ def test_a_release_is_a_commit_with_its_database_and_an_annotated_tag(git, tmp_p
     assert git("status", "--porcelain") == ""
 
 
-def test_the_client_has_the_version_of_the_server():
+def test_the_client_and_the_image_have_the_version_of_the_server():
     from kdb import __version__
 
     assert f'\nversion = "{__version__}"\n' in (ROOT / "script" / "client" / "pyproject.toml").read_text()
+    assert f"\nARG VERSION={__version__}\n" in (ROOT / "Dockerfile").read_text()
+    assert f"\n  image: kdb:{__version__}\n" in (ROOT / "docker-compose.yml").read_text()
