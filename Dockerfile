@@ -44,10 +44,10 @@ ENV PATH=/venv/bin:/usr/bin:/bin \
 WORKDIR /app
 COPY . .
 # Bytecode of what processes import, since they cannot write it: all of it would be 17 MB more.
-RUN export DJANGO_SETTINGS_MODULE=kdb.settings.local DATA_DIR=/tmp/made \
+RUN export DJANGO_SETTINGS_MODULE=kdb.settings.local DATA_DIR=/var/made \
     && python manage.py check \
     && python -m gunicorn kdb.wsgi --config python:kdb.gunicorn_settings --check-config \
-    && rm -r /tmp/made \
+    && rm -r /var/made \
     && python -m compileall -q -x "/(django|numpy|pandas|scipy)/" /app /venv \
     && python script/sbom.py >sbom.cdx.json
 

@@ -36,18 +36,17 @@ _POSTGRES = r"""
 FROM localhost/debian
 RUN useradd --system --uid 999 postgres && apt-get update \
     && apt-get install --yes --no-install-recommends postgresql-15 \
-    && install --directory --mode 700 --owner postgres /var/lib/postgresql/data
+    && install --directory --mode 700 --owner postgres /var/lib/postgresql/data && chmod 3777 /var/run/postgresql
 COPY --chmod=755 entrypoint /
-ENV PATH=/usr/lib/postgresql/15/bin:/usr/bin:/bin PGDATA=/var/lib/postgresql/data
+ENV LANG=C.UTF-8 PATH=/usr/lib/postgresql/15/bin:/usr/bin:/bin PGDATA=/var/lib/postgresql/data
 ENTRYPOINT ["/entrypoint"]
 CMD ["postgres", "-c", "listen_addresses=*"]
 """
 _POSTGRES_ENTRYPOINT = r"""#!/bin/sh
 set -eu
 if [ ! -s "$PGDATA/PG_VERSION" ]; then
-    printf %s "$POSTGRES_PASSWORD" >/tmp/password
-    initdb --username "$POSTGRES_USER" --pwfile /tmp/password --auth-local trust --auth-host scram-sha-256
-    rm /tmp/password
+    printf %s "$POSTGRES_PASSWORD" |
+        initdb --username "$POSTGRES_USER" --pwfile /dev/stdin --auth-local trust --auth-host scram-sha-256
     echo "host all all all scram-sha-256" >>"$PGDATA/pg_hba.conf"
     pg_ctl --wait --options "-c listen_addresses=" start
     createdb --username "$POSTGRES_USER" "$POSTGRES_DB"
