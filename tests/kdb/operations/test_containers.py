@@ -38,6 +38,7 @@ RUN useradd --system --uid 999 postgres && apt-get update \
     && install --directory --mode 700 --owner postgres /var/lib/postgresql/data && chmod 3777 /var/run/postgresql
 COPY --chmod=755 entrypoint /
 ENV LANG=C.UTF-8 PATH=/usr/lib/postgresql/15/bin:/usr/bin:/bin PGDATA=/var/lib/postgresql/data
+STOPSIGNAL SIGINT
 ENTRYPOINT ["/entrypoint"]
 CMD ["postgres", "-c", "listen_addresses=*"]
 """
@@ -61,11 +62,10 @@ RUN useradd --system valkey && apt-get update && apt-get install --yes --no-inst
 WORKDIR /data
 """
 # The next version of KDB, which brings a table.
-_NEXT = rf"""
+_NEXT = f"""
 FROM localhost/kdb:{__version__}
 COPY 9999_next.py kdb/migrations/
-RUN ["python", "-c", "import kdb, pathlib; path = pathlib.Path(kdb.__file__); \
-path.chmod(0o644); path.write_text(path.read_text().replace('\"{__version__}\"', '\"99.0.0\"'))"]
+COPY __init__.py kdb/
 """
 _MIGRATION = """
 from django.db import migrations
@@ -239,7 +239,8 @@ def test_the_containers_serve_are_bounded_and_survive_a_loss_and_an_upgrade(engi
 
     # A new version.
     last = max(path.stem for path in (ROOT / "kdb/migrations").glob("0*.py"))
-    build(engine, "kdb:99.0.0", _NEXT, **{"9999_next.py": _MIGRATION.format(last=last)})
+    own = (ROOT / "kdb/__init__.py").read_text().replace(__version__, "99.0.0")
+    build(engine, "kdb:99.0.0", _NEXT, **{"9999_next.py": _MIGRATION.format(last=last), "__init__.py": own})
     for about in project.services.values():
         about["image"] = about["image"].replace(f"kdb:{__version__}", "kdb:99.0.0")
     project.up()
