@@ -63,7 +63,8 @@ class Engine:
 
     def start(self, *words: str, **options: Any) -> subprocess.CompletedProcess[bytes]:
         command = [*self.command, *words]
-        return subprocess.run(command, env=self.environment, capture_output=True, timeout=HANG_SECONDS, **options)
+        options |= {"cwd": self.folder, "env": self.environment}  # a file of conmon tells there of memory that ran out
+        return subprocess.run(command, capture_output=True, timeout=HANG_SECONDS, **options)
 
     def run(self, *words: str, given: bytes | None = None) -> bytes:
         """Return what podman prints. given : on standard input"""
