@@ -13,6 +13,6 @@ class Migration(migrations.Migration):
         migrations.AlterField(
             model_name='placementpolicy',
             name='mode',
-            field=models.CharField(choices=[('off', 'advice only'), ('dry run', 'dry run: plans once a day, and moves nothing'), ('confirm', 'a person confirms each plan'), ('automatic', 'by itself, inside the bounds')], default='dry run', max_length=10),
+            field=models.CharField(choices=[('off', 'advice only'), ('dry run', 'dry run: plans once a day, and moves nothing'), ('confirm', 'a person confirms each plan'), ('automatic', 'by itself, inside the bounds')], db_default='dry run', default='dry run', max_length=10),
         ),
     ]

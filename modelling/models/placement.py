@@ -39,7 +39,7 @@ class PlacementPolicy(models.Model):
         AUTOMATIC = "automatic", "by itself, inside the bounds"
 
     host = models.OneToOneField(Host, on_delete=models.CASCADE, related_name="placement_policy")
-    mode = models.CharField(max_length=10, choices=Mode, default=Mode.DRY_RUN)
+    mode = models.CharField(max_length=10, choices=Mode, default=Mode.DRY_RUN, db_default=Mode.DRY_RUN)
     least_gaining = models.FloatField(
         default=0.9,
         validators=[MinValueValidator(0.5), MaxValueValidator(1)],
