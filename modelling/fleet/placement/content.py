@@ -86,7 +86,7 @@ class Rules:
 
     margin: float = 0.1
     least_gaining: float = 0.5
-    most_losing: float = 0.2
+    most_losing: float = 0.1
     least_strength: str = STRENGTHS[1]
     horizon: float = 30 * 86_400.0
     copy_rate: float = 100 * 2.0**20

@@ -116,5 +116,5 @@ def test_weak_evidence_carries_no_move_whatever_it_promises():
     promise = on_xfs(known({"ext4-on-ext4": 0.0, "ext4-on-xfs": 1.0}))
     assert is_sure(promise, Rules())
     assert not is_sure(replace(promise, strength="very weak"), Rules())
-    assert not is_sure(replace(promise, losing=0.21), Rules())
+    assert not is_sure(replace(promise, losing=0.11), Rules())
     assert not is_sure(replace(promise, gaining=0.49), Rules())
