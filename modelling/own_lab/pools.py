@@ -29,6 +29,7 @@ MOST_LOADS = 8
 # Shares of the variance between disks that are common to all loads, equally likely before there are runs: those under
 # several loads on the same pools tell how much pools are alike.
 ACROSS = (0.2, 0.5, 0.8, 0.95)
+_LEAST = 0.05  # probability of such a share below which it is left out
 _LEVEL = 100.0  # variance of the level of a load's runs: flat
 _MOST_SESSIONS = 60  # that are looked at
 _OF_A_PAIR = {"guest_fs", "host_fs", "backend"}
@@ -140,9 +141,13 @@ def on_pools(
         load: [replace(block, entries=tuple(ran[load, number] for number in block.entries)) for block in own.blocks]
         for load, own in sorted(sessions.items(), key=lambda item: item[1].session.pk)  # the oldest first
     }
-    now = _average(
-        [sequential.update_with_sessions(prior, blocks.values()) for prior in priors],
-        [_log_evidence(prior, blocks) for prior in priors],
+    shares = _shares([_log_evidence(prior, blocks) for prior in priors])
+    now = _mixture(
+        [
+            (share, sequential.update_with_sessions(prior, blocks.values()))
+            for share, prior in zip(shares, priors, strict=True)
+            if share
+        ]
     )
     return {
         load: OnPools(
@@ -179,9 +184,15 @@ def _log_evidence(prior: Components, blocks: Mapping[str, Sequence[Block]]) -> f
     return float(-(np.linalg.slogdet(own)[1] + missed @ np.linalg.solve(own, missed)) / 2)
 
 
-def _average(machines: Sequence[Machine], logs: Sequence[float]) -> Machine:
-    """Return the mixture of what is known under several assumptions, weighted by their evidence."""
+def _shares(logs: Sequence[float]) -> np.ndarray:
+    """Return the posterior probabilities of assumptions that are equally likely before; those below _LEAST are 0."""
     likely = np.exp(np.array(logs) - max(logs))
-    shares = likely / likely.sum()
-    weights = np.concatenate([share * one.weights for share, one in zip(shares, machines, strict=True)])
-    return Machine(weights, *(np.concatenate([one[part] for one in machines]) for part in (1, 2)))
+    likely[likely < _LEAST * likely.sum()] = 0.0
+    shares: np.ndarray = likely / likely.sum()
+    return shares
+
+
+def _mixture(parts: Sequence[tuple[float, Machine]]) -> Machine:
+    """Return the mixture of what is known under several assumptions, each with its share."""
+    weights = np.concatenate([share * one.weights for share, one in parts])
+    return Machine(weights, *(np.concatenate([one[part] for _, one in parts]) for part in (1, 2)))
