@@ -15,6 +15,7 @@ SECONDS = int(os.environ.get("KDB_SOAK_SECONDS", "20"))
 HANG_SECONDS = 3600
 
 
+@pytest.mark.timeout(HANG_SECONDS + 600)
 @pytest.mark.parametrize(
     "database", ["sqlite", pytest.param("postgresql", marks=[pytest.mark.postgresql, pytest.mark.redis])]
 )
