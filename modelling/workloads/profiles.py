@@ -22,6 +22,7 @@ from kdb.content import NOT_SERVED
 from . import wml
 from .wml.flowops import FINISHES, FLUSHES, LIMITS, METADATA, READS, WAITS, WHOLE_FILE, WRITES
 from .wml.tree import Budget
+from .wml.workload import flatten
 
 # Bytes that take about as long to move as to position. Also half-way, in powers of two, between the largest files that
 # the papers call randomly accessed and the smallest that they call sequentially accessed.
@@ -86,7 +87,8 @@ def profile(workload: wml.Workload) -> Profile:
     Each thread repeats its list of flowops, each flowop `iters` times. All threads are taken to repeat their lists
     equally often, weighted by their instances; random sizes enter by their mean.
 
-    Raises WmlError where no flowop that runs works on files, or the text needs more steps than wml.tree.Budget allows.
+    Raises WmlError where no flowop that runs works on files, a number overflows, or the text needs more steps than
+    wml.tree.Budget allows.
     """
     tally, budget = _Tally(), Budget(workload.steps)
     for thread in workload.threads:
@@ -96,6 +98,8 @@ def profile(workload: wml.Workload) -> Profile:
     moved = sum(tally.bytes.values())
     if not total:
         raise wml.WmlError(workload.threads[0].place, "no flowop that runs does anything to a file")
+    if not math.isfinite(total + moved + tally.read_requests + tally.write_requests + tally.waited_seconds):
+        raise wml.WmlError(workload.threads[0].place, "iterations and sizes multiply to more than a number can hold")
     filesets = [fileset for name, fileset in workload.filesets.items() if name in tally.filesets]
     files = sum(fileset.entries for fileset in filesets)
     whole_bytes = sum(fileset.entries * fileset.mean_bytes for fileset in filesets)
@@ -187,16 +191,19 @@ class _Loop:
     def run(self, flows: tuple[wml.Flow, ...]) -> None:
         for number in range(3):
             self.counting = number == 1
-            self.walk(flows)
+            self.walk(flows, self.instances)
 
-    def walk(self, flows: Iterable[wml.Flow]) -> None:
+    def walk(self, flows: Iterable[wml.Flow], weight: float) -> None:
         for flow in flows:
             # The first iteration may jump; each further one continues where the iteration before it ended.
             for times in (min(flow.iterations, 1.0), flow.iterations - 1.0):
                 if times <= 0:
                     continue
                 self.budget.spend(1, flow.place)
-                self.step(flow, self.instances * times)
+                if flow.body:
+                    self.walk(flow.body, weight * times)
+                else:
+                    self.step(flow, weight * times)
 
     def step(self, flow: wml.Flow, weight: float) -> None:
         tally = self.tally
@@ -290,7 +297,7 @@ class _Loop:
 
 
 def _notes(workload: wml.Workload, tally: _Tally) -> list[str]:
-    flows = [flow for thread in workload.threads for flow in thread.flows]
+    flows = [flow for thread in workload.threads for flow in flatten(thread.flows)]
     kinds = {flow.kind for flow in flows}
     notes = list(workload.notes[:MOST_NOTES])
     if (more := len(workload.notes) - MOST_NOTES) > 0:

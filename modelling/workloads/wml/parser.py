@@ -1,8 +1,8 @@
 """Read Filebench's workload model language: text to definitions, in one pass.
 
 Reads both generations of the language, 1.4 and 1.5, as one. A line end is a blank as any other. Nothing in a text is
-executed or opened. What hardly any personality uses is refused: composite flowops, `foreach`, members of random
-variables, position sets, several hosts, and the rarer distributions of 1.5.
+executed or opened. What no known personality uses is refused: `foreach`, members of random variables, position sets,
+several hosts, and the rarer distributions of 1.5.
 
 Where the meaning is clear it accepts more than Filebench: variables of one letter, words of the language as names,
 carriage returns, `random(...)` for `randvar(...)`.
@@ -17,10 +17,10 @@ from dataclasses import dataclass
 
 from .flowops import KINDS
 from .tree import Attribute, Attributes, Block, Budget, Definitions, Joined, Place, Random, Value, Variable, WmlError
-from .values import LARGEST_NUMBER, as_whole, resolve, suggestion
+from .values import LARGEST_NUMBER, Values, as_whole, resolve, suggestion
 
 LONGEST_TEXT = 2**20  # characters
-MOST_PARTS = 20  # of a value
+MOST_PARTS = 20  # parts of a value, and parameters of a composite flowop
 
 SIZES = {"k": 2**10, "m": 2**20, "g": 2**30}
 
@@ -39,6 +39,7 @@ ATTRIBUTES = {
         *("name", "filename", "fd", "srcfd", "opennext", "random", "dsync", "directio", "noreadahead", "indexed"),
         *("iosize", "iters", "workingset", "value", "target", "blocking", "highwater"),
     },
+    "composite flowop": {"name", "iters"},
     "eventgen": {"rate"},
     "random variable": {"name", "seed", "gamma", "mean", "min", "round", "type", "randsrc"},
     "cvar": {"type", "parameters", "min", "max", "round"},
@@ -356,12 +357,21 @@ class Parser:
             threads = self.body("thread", "a process")
             self.defined.processes.append(Block("process", word.place, attributes, body=threads))
         elif what.text == "flowop":
-            raise WmlError(what.place, "composite flowops are not read here; write their flowops where they are called")
+            self.define_composite(word)
         elif what.text == "randvar":
             self.define_random_variable(word)
         else:
-            close = suggestion(what.text, ["file", "fileset", "process", "randvar"])
+            close = suggestion(what.text, ["file", "fileset", "process", "flowop", "randvar"])
             raise WmlError(what.place, f"{what.text[:60]!r} cannot be defined{close}")
+
+    def define_composite(self, word: Token) -> None:
+        kind = "composite flowop"
+        attributes, parameters = self.attributes_and_arguments(kind)
+        name = Values(attributes, self.defined.variables).name(word.place, f"a {kind}")
+        if name in KINDS or name in self.defined.composites:
+            raise WmlError(word.place, f"there is a flowop {name!r} already")
+        flowops = self.body("flowop", f"a {kind}")  # before it is defined: no composite can contain itself
+        self.defined.composites[name] = Block(kind, word.place, attributes, parameters, flowops)
 
     def define_random_variable(self, word: Token) -> None:
         value = self.random_variable(word.place)
@@ -371,7 +381,7 @@ class Parser:
         self.defined.variables[name.value.name] = value
 
     def body(self, kind: str, owner: str) -> tuple[Block, ...]:
-        """Read the threads of a process, or the flowops of a thread."""
+        """Read the threads of a process, or the flowops of a thread or a composite flowop."""
         self.expect("{", "',' or '{'")
         blocks = []
         while not self.at("}"):
@@ -387,11 +397,16 @@ class Parser:
 
     def flowop(self) -> Block:
         kind = self.take("word", "the kind of flowop")
-        if kind.text not in KINDS:
-            raise WmlError(kind.place, f"there is no flowop {kind.text[:60]!r}{suggestion(kind.text, KINDS)}")
+        if kind.text not in KINDS and kind.text not in self.defined.composites:
+            close = suggestion(kind.text, [*KINDS, *self.defined.composites])
+            raise WmlError(kind.place, f"there is no flowop {kind.text[:60]!r}{close}")
         if self.token.kind not in ("word", "variable") or self.at("flowop"):
             return Block(kind.text, kind.place, {})
-        return Block(kind.text, kind.place, self.attributes("flowop"))
+        attributes, arguments = self.attributes_and_arguments("flowop")
+        for name, argument in arguments.items():
+            if argument is None:
+                raise self.wrong(f"'=' and a value for ${name}")
+        return Block(kind.text, kind.place, attributes, arguments)
 
     # Attributes.
 
@@ -400,6 +415,20 @@ class Parser:
         while not attributes or self.accept(","):
             self.add(attributes, self.attribute(construct))
         return attributes
+
+    def attributes_and_arguments(self, construct: str) -> tuple[Attributes, dict[str, Attribute | None]]:
+        """Read attributes, and `$name=value` or `$name` among them."""
+        attributes: Attributes = {}
+        arguments: dict[str, Attribute | None] = {}
+        while not (attributes or arguments) or self.accept(","):
+            if self.token.kind != "variable":
+                self.add(attributes, self.attribute(construct))
+                continue
+            name = self.variable()
+            arguments[name.name] = Attribute(name.name, self.value(), name.place) if self.accept("=") else None
+            if len(arguments) > MOST_PARTS:
+                raise WmlError(self.last.place, f"a composite flowop has more than {MOST_PARTS} parameters")
+        return attributes, arguments
 
     def add(self, attributes: Attributes, attribute: Attribute) -> None:
         if attribute.name in attributes:

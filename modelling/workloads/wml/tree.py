@@ -35,8 +35,8 @@ class Budget:
         if self.spent > MOST_STEPS:
             raise WmlError(
                 place,
-                f"the text takes more than {MOST_STEPS:,} steps, the most allowed for reading it and going through its "
-                "threads; here they run out",
+                f"the text takes more than {MOST_STEPS:,} steps, the most allowed for reading it, expanding its "
+                "composite flowops and going through its threads; here they run out",
             )
 
 
@@ -95,13 +95,15 @@ Attributes = dict[str, Attribute]
 class Block:
     """A definition, a thread or a flowop.
 
-    kind : file, fileset, process, thread; of a flowop its own: openfile
+    kind : file, fileset, process, thread, composite flowop; of a flowop its own: openfile
+    arguments : `$name=value` of a composite flowop; of its definition the parameters, None without a default
     body : what stands in braces behind it
     """
 
     kind: str
     place: Place
     attributes: Attributes
+    arguments: dict[str, Attribute | None] = field(default_factory=dict)
     body: tuple["Block", ...] = ()
 
 
@@ -111,10 +113,11 @@ class Definitions:
 
     variables: dict[str, Value] = field(default_factory=dict)
     files: list[Block] = field(default_factory=list)
+    composites: dict[str, Block] = field(default_factory=dict)
     processes: list[Block] = field(default_factory=list)
     eventgen: Attributes | None = None
     notes: list[str] = field(default_factory=list)
 
     def copy(self) -> "Definitions":
-        copies = (dict(self.variables), list(self.files), list(self.processes))
+        copies = (dict(self.variables), list(self.files), dict(self.composites), list(self.processes))
         return Definitions(*copies, self.eventgen, list(self.notes))

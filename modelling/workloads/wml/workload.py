@@ -1,4 +1,4 @@
-"""Build the workload of a personality: replace variables and resolve names.
+"""Build the workload of a personality: replace variables, expand composite flowops and resolve names.
 
 A workload is what the first `run` or `psrun` would start; without one, what is defined at the end of the text. As in
 Filebench, variables have the values of that point: `set $nfiles=...` after a definition changes the definition.
@@ -6,15 +6,17 @@ Filebench, variables have the values of that point: `set $nfiles=...` after a de
 Random values are replaced by their mean; Flow and FileSet give the units.
 """
 
-from collections.abc import Iterator, Mapping
+from collections import ChainMap
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from .flowops import NEED_FILESET, READS, WHOLE_FILE, WRITES
 from .parser import Parser
-from .tree import Attribute, Block, Budget, Definitions, Joined, Place, Variable, WmlError
+from .tree import Attribute, Block, Budget, Definitions, Joined, Place, Value, Variable, WmlError
 from .values import Values, as_text, resolve, suggestion
 
-STEPS_OF_A_FLOW = 10  # steps of the budget for each flowop
+STEPS_OF_A_FLOW = 10  # steps of the budget for each expanded flowop
+DEEPEST_COMPOSITE = 20
 DEFAULT_FILE_SIZE = 1024  # bytes, where a fileset names none
 
 
@@ -30,7 +32,7 @@ class FileSet:
 
 @dataclass(frozen=True, slots=True)
 class Flow:
-    """A flowop with its numbers.
+    """A flowop with its numbers; a composite has its flowops in `body`.
 
     iterations : times it runs in one loop of its thread, mean
     io_bytes : size of one request in bytes, mean; 0 means all at once
@@ -54,6 +56,7 @@ class Flow:
     next_file: bool = False
     target: str | None = None
     wait_seconds: float = 0.0
+    body: tuple["Flow", ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,14 +148,35 @@ class _Builder:
         for thread in process.body:
             inner = Values(thread.attributes, self.variables)
             inner.name(thread.place, "a thread")
-            flows = tuple(self.flow(flowop) for flowop in thread.body)
+            flows = tuple(self.flow(flowop, self.variables, 0) for flowop in thread.body)
             _check_files_are_opened(flows)
             yield Thread(copies * inner.whole("instances", 1), flows, thread.place)
 
-    def flow(self, call: Block) -> Flow:
+    def flow(self, call: Block, variables: Mapping[str, Value], depth: int) -> Flow:
         self.budget.spend(STEPS_OF_A_FLOW, call.place)
-        values = Values(call.attributes, self.variables)
+        values = Values(call.attributes, variables)
         name = values.name(call.place, f"the flowop {call.kind!r}")
+        if call.kind in self.defined.composites:
+            return self.composite(call, name, values, depth)
+        for argument, value in call.arguments.items():
+            assert value is not None  # the parser refuses a call without
+            raise WmlError(value.place, f"${argument} is given, but {call.kind!r} is no composite flowop")
+        return self.builtin(call, name, values)
+
+    def composite(self, call: Block, name: str, values: Values, depth: int) -> Flow:
+        if depth == DEEPEST_COMPOSITE:
+            raise WmlError(call.place, f"composite flowops are nested more than {DEEPEST_COMPOSITE} deep")
+        definition = self.defined.composites[call.kind]
+        for argument, value in call.arguments.items():
+            if value and argument not in definition.arguments:
+                raise WmlError(value.place, f"the flowop {call.kind!r} has no parameter ${argument}")
+        arguments = {name: value for name, value in (definition.arguments | call.arguments).items() if value}
+        scope = ChainMap(Values(arguments, values.variables).values, self.variables)
+        body = tuple(self.flow(flowop, scope, depth + 1) for flowop in definition.body)
+        iterations = values.mean("iters", Values(definition.attributes, scope).mean("iters", 1.0))
+        return Flow(call.kind, call.place, name, iterations, body=body)
+
+    def builtin(self, call: Block, name: str, values: Values) -> Flow:
         fileset = values.text("filename")
         if fileset is not None and fileset not in self.filesets:
             close = suggestion(fileset, self.filesets)
@@ -186,10 +210,11 @@ class _Builder:
 
 def _check_files_are_opened(flows: tuple[Flow, ...]) -> None:
     """Refuse a flowop that works on a file descriptor which no flowop of its thread opens."""
-    if any(flow.next_file for flow in flows):
+    flat = list(flatten(flows))
+    if any(flow.next_file for flow in flat):
         return  # opennext assigns descriptors at run time
-    opened = {flow.fd for flow in flows if flow.fileset is not None}
-    for flow in flows:
+    opened = {flow.fd for flow in flat if flow.fileset is not None}
+    for flow in flat:
         needs_file = flow.kind in (*READS, *WRITES, "fsync", "closefile", "deletefile")
         if needs_file and flow.fileset is None and flow.fd not in opened:
             raise WmlError(flow.place, f"nothing in this thread opens a file for fd {flow.fd}")
@@ -198,9 +223,18 @@ def _check_files_are_opened(flows: tuple[Flow, ...]) -> None:
 
 
 def _check_targets_exist(threads: tuple[Thread, ...]) -> None:
-    flows = [flow for thread in threads for flow in thread.flows]
+    flows = [flow for thread in threads for flow in flatten(thread.flows)]
     names = {flow.name for flow in flows}
     for flow in flows:
         if flow.target is not None and flow.target not in names:
             close = suggestion(flow.target, names)
             raise WmlError(flow.place, f"the target {flow.target[:60]!r} is no flowop's name{close}")
+
+
+def flatten(flows: Iterable[Flow]) -> Iterator[Flow]:
+    """Yield each flow that is no composite, in order, and the bodies of those that are."""
+    for flow in flows:
+        if flow.body:
+            yield from flatten(flow.body)
+        else:
+            yield flow

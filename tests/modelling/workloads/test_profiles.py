@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from modelling.workloads import wml
 from modelling.workloads.profiles import KNOWN, Accesses, Profile, distance, known_profiles, profile
+from modelling.workloads.wml import tree
 
 from .test_wml import mutated as damaged_personalities
 
@@ -258,12 +259,33 @@ def test_what_has_no_profile_is_refused(flowops, said):
         of_thread(*flowops)
 
 
+def nested(levels: int, iterations: str, inner: str = "statfile name=s,filesetname=box") -> str:
+    first = f"define flowop name=c0 {{ flowop {inner} }}\n"
+    return first + "".join(
+        f"define flowop name=c{n + 1} {{ flowop c{n} name=a,iters={iterations} }}\n" for n in range(levels)
+    )
+
+
+def test_nested_iterations_are_bounded():
+    assert of_thread("c3 name=x", before=nested(3, "4")).metadata_share == 1
+    with pytest.raises(wml.WmlError, match="line 5, column 32: the text takes more than 50,000 steps"):
+        of_thread("c19 name=x", before=nested(19, "2"))
+
+
 def test_a_sync_of_a_set_costs_a_step_for_each_open_file():
     opens = [f"openfile name=o,filename=box,fd={n + 1}" for n in range(1_000)]
     sync = "fsyncset name=s,filename=box"
     assert of_thread(*opens, *[sync] * 5).flush_share == pytest.approx(5 / 1_005)
     with pytest.raises(wml.WmlError, match="more than 50,000 steps"):
         of_thread(*opens, *[sync] * 20)
+
+
+def test_numbers_too_large_for_shares_are_refused(monkeypatch):
+    monkeypatch.setattr(tree, "MOST_STEPS", 500_000)  # so that nothing else ends it
+    # 8.6e18 bytes, multiplied by 8.6e18 at each of 15 levels and by the iterations of the write itself
+    write = "write name=w,filename=box,iosize=8000000000g,iters=8000000000g"
+    with pytest.raises(wml.WmlError, match="more than a number can hold"):
+        of_thread("c15 name=x", before=nested(15, "8000000000g", write))
 
 
 @pytest.mark.slow

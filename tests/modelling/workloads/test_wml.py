@@ -79,6 +79,22 @@ def test_a_random_variable_enters_by_its_mean(variable, mean):
     assert flow.io_bytes == pytest.approx(mean)
 
 
+COMPOSITES = (
+    "define flowop name=touch, $where, $times=2\n{\n"
+    "flowop statfile name=s,filesetname=$where,iters=$times\n}\n"
+    "define flowop name=both, $there\n{\n"
+    "flowop touch name=one, $where=$there\nflowop touch name=two, $where=box,$times=5\n}\n"
+)
+
+
+def test_composite_flowops_hand_their_arguments_down():
+    flow = only_flow("flowop both name=b, iters=3, $there=box", before=FILESET + COMPOSITES)
+
+    assert flow.iterations == 3
+    assert [inner.body[0].iterations for inner in flow.body] == [2, 5]
+    assert {inner.body[0].fileset for inner in flow.body} == {"box"}
+
+
 def test_instances_of_process_and_thread_multiply():
     text = with_thread(OPEN).replace("name=p", "name=p,instances=3").replace("name=t", "name=t,instances=4")
 
@@ -184,9 +200,17 @@ REFUSED = {
         with_thread(OPEN, "flowop iopslimit name=l,target=oo"),
         "line 7, column 8: the target 'oo' is no flowop's name",
     ),
-    "composite flowop": (
-        "define flowop name=c { flowop statfile name=s }",
-        "line 1, column 8: composite flowops are not read here; write their flowops where",
+    "composite that contains itself": (
+        "define flowop name=c { flowop c name=d }",
+        "line 1, column 31: there is no flowop 'c'",
+    ),
+    "unknown parameter": (
+        with_thread("flowop touch name=t,$wher=box", before=FILESET + COMPOSITES),
+        "line 15, column 21: the flowop 'touch' has no parameter $wher",
+    ),
+    "parameter of a plain flowop": (
+        with_thread(OPEN + ",$x=1"),
+        "line 6, column 45: $x is given, but 'openfile' is no composite flowop",
     ),
 }
 
@@ -199,10 +223,22 @@ def test_what_is_not_understood_is_refused_with_line_column_and_reason(text, sai
 # Bombs: small texts that would become large work.
 
 
+def doubling(levels: int, call: str = "flowop c{0} name=a\nflowop c{0} name=b") -> str:
+    first = "define flowop name=c0 { flowop statfile name=s,filesetname=box }\n"
+    rest = "".join(f"define flowop name=c{n + 1} {{ {call.format(n)} }}\n" for n in range(levels))
+    return with_thread(f"flowop c{levels} name=x", before=FILESET + first + rest)
+
+
 BOMBS = {
+    "composites that double": (doubling(19), "more than 50,000 steps"),
+    "composites in composites": (doubling(30, "flowop c{0} name=a"), "nested more than 20 deep"),
     "one long string": ('usage "' + "x" * 2**20, "longer than"),
     "one long number": ("set $a=" + "1" * 1_000_000, "64 bits"),
     "a name of many parts": ("define fileset name=" + "$a" * 100_000, "more than 20 parts"),
+    "many parameters": (
+        "define flowop name=f" + ",$a" + ",$a".join(map(str, range(100_000))) + "{}",
+        "more than 20 param",
+    ),
     "a long list of numbers": ("run " + "1," * 400_000, "more than 50,000 steps"),
 }
 
