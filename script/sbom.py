@@ -55,6 +55,7 @@ def vendored_scripts() -> list[dict[str, Any]]:
 
 
 def bill_of_materials() -> dict[str, Any]:
+    """Return the software bill of materials of this environment, as CycloneDX 1.6."""
     components = [*map(python_package, distributions()), *vendored_scripts(), *debian_packages()]
     return {
         "bomFormat": "CycloneDX",

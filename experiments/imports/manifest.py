@@ -214,4 +214,5 @@ def lines_of(explained: Explained) -> Iterator[str]:
 
 
 def file_count(count: int) -> str:
+    """Return a number of files in words: "1 file", "2,000 files"."""
     return "1 file" if count == 1 else f"{count:,} files"

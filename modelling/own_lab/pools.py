@@ -36,12 +36,13 @@ _OF_A_PAIR = {"guest_fs", "host_fs", "backend"}
 
 
 class OnPools(NamedTuple):
-    """The knowledge of a guest on n pools of a host under one load.
+    """The knowledge of a guest on the n pools of a host that were measured, under one load.
 
-    machine : of the pools, in their order; measured : those that runs were made on, under this load or, where is_own is
-    False, under others; runs : that count of it; sittings : of these runs
+    pools : their names; machine : of them, in this order
+    measured : those with runs under this load or, where is_own is False, under others; runs, sittings : of these
     """
 
+    pools: tuple[str, ...]
     machine: Machine
     measured: frozenset[str]
     runs: int
@@ -70,18 +71,19 @@ class PoolSession(NamedTuple):
 
     @property
     def runs(self) -> int:
+        """Count the runs on pools that count."""
         return sum(len(block.entries) for block in self.blocks)
 
 
 def load_of_machine(name: str) -> str:
-    """Name the load of an observed machine, as `kdb measure --like` played it. name : "lab-1/vm-117" """
+    """Return how plans call the load of an observed machine. name : "lab-1/vm-117", as for `kdb measure --like`"""
     return LIKE + name
 
 
 def sessions_on_pools(runs: Runs) -> dict[str, PoolSession]:
     """Return load to the newest session under it with runs on two of the pools or more. Two queries."""
     newest: dict[str, PoolSession] = {}
-    rows = Sitting.objects.filter(laboratory=runs.laboratory, machine=runs.machine).order_by("-pk")
+    rows = Sitting.objects.filter(laboratory=runs.laboratory, machine=runs.machine, is_night=False).order_by("-pk")
     for session in rows.prefetch_related("runs")[:_MOST_SESSIONS]:
         load = load_of_machine(session.like["machine"]) if session.like else session.workload
         if load in newest or len(newest) == MOST_LOADS:
@@ -113,8 +115,9 @@ def on_pools(
     known = knowledge_of(question, str(question.metric))
     if not sessions or known is None:
         return {}
+    names = tuple(pool for pool in pools if any(pool in own.pools for own in sessions.values()))
     measured = ((load, pool) for load, own in sessions.items() for pool in sorted(own.pools))
-    elements = list(dict.fromkeys([*((load, pool) for load in loads for pool in pools), *measured]))
+    elements = list(dict.fromkeys([*((load, pool) for load in loads for pool in names), *measured]))
     at = {element: place for place, element in enumerate(elements)}
     keys = [(load, pair_key(guest_fs, pools[pool])) for load, pool in elements]
     size, ran = len(elements), {}
@@ -151,7 +154,8 @@ def on_pools(
     )
     return {
         load: OnPools(
-            machine.select_entries(now, [at[load, pool] for pool in pools]),
+            names,
+            machine.select_entries(now, [at[load, pool] for pool in names]),
             frozenset().union(*(own.pools for own in bearing)),
             sum(own.runs for own in bearing),
             load in sessions,

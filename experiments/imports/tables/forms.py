@@ -227,7 +227,7 @@ class ColumnsForm(StepForm):
                 for name, value in before.items()
                 if name not in (*self.NUMBERS, "percent_of") and not name.startswith(PARAMETER)
             }
-            parameters = _pairs(self.cleaned_data[f"parameters-{at}"])
+            parameters = _split_assignments(self.cleaned_data[f"parameters-{at}"])
             fields = kept | fields | {PARAMETER + name: value for name, value in parameters}
             if bases := self.cleaned_data.get(f"percent_of-{at}"):
                 fields["percent_of"] = dict(base.split("\t", 1) for base in bases)
@@ -250,7 +250,7 @@ class ColumnsForm(StepForm):
         if VALUE not in roles:
             raise forms.ValidationError("At least one column holds numbers.")
         for at, role in enumerate(roles):
-            if not all(map(all, _pairs(data.get(f"parameters-{at}", "")))):
+            if not all(map(all, _split_assignments(data.get(f"parameters-{at}", "")))):
                 self.add_error(f"parameters-{at}", "Like threads = 8; another one after a semicolon.")
             if role and role not in (IGNORED, VALUE, WORDS, PARAMETER) and roles.count(role) > 1:
                 self.add_error(f"role-{at}", "Another column is said to hold this, too.")
@@ -267,7 +267,7 @@ def _pairs_text(pairs: Mapping[str, Any], separator: str = "; ") -> str:
     return separator.join(f"{name} = {value}" for name, value in pairs.items())
 
 
-def _pairs(text: str, separator: str = ";") -> list[tuple[str, str]]:
+def _split_assignments(text: str, separator: str = ";") -> list[tuple[str, str]]:
     """Return "threads = 8; iodepth = 4" as names with their values, "" where one is missing."""
     parts = (part.partition("=") for part in text.split(separator) if part.strip())
     return [(name.strip(), value.strip()) for name, _, value in parts]
@@ -335,7 +335,7 @@ class EverywhereForm(StepForm):
             if name not in self.fields and not name.startswith(PARAMETER)
         }
         kept |= {name: text for name in self.asked if (text := self.cleaned_data[name].strip())}
-        kept |= {PARAMETER + name: value for name, value in _pairs(self.cleaned_data["parameters"], "\n")}
+        kept |= {PARAMETER + name: value for name, value in _split_assignments(self.cleaned_data["parameters"], "\n")}
         return {**self.previous, "everywhere": kept, "decimal": self.cleaned_data["decimal"] or "."}
 
 
@@ -513,7 +513,7 @@ class NamesForm(StepForm):
                 of_column[word] = {column: slug}
             words[heading] = of_column
         for heading, word, name in self.several:
-            words[heading][word] = dict(_pairs(self.cleaned_data[name]))
+            words[heading][word] = dict(_split_assignments(self.cleaned_data[name]))
         document = {**self.previous, "words": {heading: given for heading, given in words.items() if given}}
         document |= {"new": list(new.values()), "leave_out": leave_out}
         for section in ("everywhere", "values"):

@@ -39,8 +39,8 @@ def policy_of(host: Host) -> PlacementPolicy:
     return PlacementPolicy.objects.filter(host=host).first() or PlacementPolicy(host=host)
 
 
-def default_policy(host: Host) -> PlacementPolicy:
-    """Return the same without a query, of a host that was selected with its policy."""
+def loaded_policy(host: Host) -> PlacementPolicy:
+    """Return the policy of a host that was selected with its `placement_policy`, else an unsaved one with defaults."""
     return getattr(host, "placement_policy", None) or PlacementPolicy(host=host)
 
 

@@ -27,9 +27,10 @@ SEEN = timedelta(minutes=15)  # a machine or pool that was not seen for longer i
 
 @dataclass(frozen=True)
 class Mix:
-    """A machine's load. shares : the likeliest; others : what it may be instead; text : where this comes from
+    """The workloads that a machine is taken to run.
 
-    probability : of the shares, None where they were stated; minutes : watched for it
+    shares : the likeliest mix; others : what else it may run, each with its probability
+    probability : of the shares, None where they were stated; minutes : watched; text : how this is known
     """
 
     shares: Mapping[str, float]

@@ -39,7 +39,7 @@ def home(user: Any) -> dict[str, Any]:
     machines = ObservedMachine.objects.filter(host__in=own).select_related("host", "stated_mix")
     return {
         "hosts": [
-            (host, moves.default_policy(host), dry.get(host.pk, ""))
+            (host, moves.loaded_policy(host), dry.get(host.pk, ""))
             for host in hosts.select_related("placement_policy").order_by("slug")
         ],
         "plans": plans.visible_to(user).select_related("made_by").defer("content").prefetch_related("hosts")[:_FEW],
@@ -98,7 +98,7 @@ def plan_page(plan: PlacementPlan) -> PlanPage:
     asked = list(plan.moves.select_related("host"))
     confirmed = {(str(move.machine_uuid), move.disk): move for move in asked}
     rows = [
-        {**entry, "move": confirmed.get((entry["machine_uuid"], entry["disk"])), "load": _load_of(entry["mix"])}
+        {**entry, "move": confirmed.get((entry["machine_uuid"], entry["disk"])), "load": _describe_load(entry["mix"])}
         | {"is_ticked": entry["is_move"] and entry["prospect"]["losing"] <= _TICKED}
         for entry in plan.content["machines"]
     ]
@@ -118,8 +118,8 @@ def plan_page(plan: PlacementPlan) -> PlanPage:
     )
 
 
-def _load_of(mix: Mapping[str, Any]) -> str:
-    """Write what a plan takes a machine to do: "Mail server 100 %, from 300 minutes; else 12 % any load"."""
+def _describe_load(mix: Mapping[str, Any]) -> str:
+    """Write what a plan takes a machine to do: "Mail server, 80 % sure; or with 20 % a load that is not known; ..."."""
     likely = "; ".join(
         f"or with {percent(other['probability'])} {_load(other['shares'])}"
         for other in mix.get("others", ())
@@ -134,7 +134,8 @@ def _load(shares: Mapping[str, float]) -> str:
     known = {**names.names()["workload"], ANY_LOAD: "a load that is not known"}
     whole = sum(shares.values())
     if len(shares) == 1:
-        return known.get(*(2 * [*shares]))
+        (only,) = shares
+        return known.get(only, only)
     largest_first = sorted(shares.items(), key=lambda item: -item[1])
     return ", ".join(f"{known.get(name, name)} {percent(share / whole)}" for name, share in largest_first)
 

@@ -145,7 +145,7 @@ def prospect(
     used: list[tuple[float, Known]] = []
     missing, doubt = [], 0.0
     for probability, doing in (Possible(first, shares), *others):
-        parts, lacks = _known_parts(knowledge, hypervisor, doing, pairs)
+        parts, lacks = _evidence_of_mix(knowledge, hypervisor, doing, pairs)
         if lacks:
             missing += lacks
             doubt += probability
@@ -160,10 +160,13 @@ def prospect(
     return _make_prospect(Difference(*map(np.concatenate, zip(*ways, strict=True))), used, doubt, margin)
 
 
-def _known_parts(
+def _evidence_of_mix(
     knowledge: Knowledge, hypervisor: str, shares: Mapping[str, float], pairs: Sequence[tuple[str, str]]
 ) -> tuple[list[tuple[str, float, Known, tuple[str, str]]], list[str]]:
-    """Return workload, share of all, knowledge and its pair, and the workloads under which nothing joins the pairs."""
+    """Return the evidence on each workload of a mix, and the workloads without any.
+
+    The evidence is workload, share of all, knowledge, and the pair of the pairs that it compares.
+    """
     total, parts, missing = sum(shares.values()), [], []
     for workload, share in shares.items():
         answers = knowledge.get((workload, hypervisor), ())

@@ -47,14 +47,14 @@ def load_knowledge(workloads: Iterable[str], hypervisors: Iterable[str]) -> Know
 def add_runs(
     known: Knowledge, machines: Sequence[Machine], pools: Sequence[Pool], measured: Iterable[Measured]
 ) -> tuple[Knowledge, tuple[Machine, ...], tuple[Counted, ...]]:
-    """Return the knowledge extended by runs on the pools, the machines, and these runs.
+    """Return the knowledge extended by runs on the pools, the machines, and the runs that were used.
 
-    A machine whose own load was played on its pools does that load.
-    measured : at most one of a site
+    A machine whose own load was played on its pools does that load. measured : at most one of a site
     """
     everything = {question: tuple(parts) for question, parts in known.items()}
     planned = {machine.name: machine for machine in machines}
-    counted: dict[int, Counted] = {}
+    counted: list[Counted] = []
+    used: set[int] = set()
     for one in sorted(measured, key=lambda one: one.site):
         host_fs = {pool.name: pool.host_fs for pool in pools if pool.site == one.site}
         places = {place: pool for place, pool in one.places.items() if pool in host_fs}
@@ -68,22 +68,22 @@ def add_runs(
         for (guest_fs, hypervisor), asked in sorted(loads.items()):
             question = _question("", hypervisor)
             for load, part in on_pools(question, one.laboratory, guest_fs, sorted(asked), host_fs, sessions).items():
-                here = _known_of_runs(part, guest_fs, tuple(host_fs))
+                here = _known_of_runs(part, guest_fs)
                 everything[load, hypervisor] = (here, *everything.get((load, hypervisor), ()))
-                for number in part.sittings:
-                    counted[number] = Counted(RUNS, number, one.site, "")
-        for load, session in sessions.items():
-            if session.session.pk in counted:
-                text = runs_words(session.runs, load, names.names())
-                counted[session.session.pk] = Counted(RUNS, session.session.pk, one.site, text)
-    return everything, tuple(planned.values()), tuple(counted.values())
+                used |= {*part.sittings}
+        counted += [
+            Counted(RUNS, number, one.site, runs_words(session.runs, load, names.names()))
+            for load, session in sessions.items()
+            if (number := session.session.pk) in used
+        ]
+    return everything, tuple(planned.values()), tuple(counted)
 
 
-def _known_of_runs(part: OnPools, guest_fs: str, pools: Sequence[str]) -> Known:
+def _known_of_runs(part: OnPools, guest_fs: str) -> Known:
     """Return what runs say of pairs `pair_key(guest_fs, pool)`, as a mixture reduced to a few normals."""
     now = part.machine
     few = merge_components(Components(now.weights, now.means, now.covariances, np.zeros_like(now.covariances)))
-    pairs = tuple(pair_key(guest_fs, pool) for pool in pools)
+    pairs = tuple(pair_key(guest_fs, pool) for pool in part.pools)
     compared = frozenset(pair_key(guest_fs, pool) for pool in part.measured)
     posterior = Posterior(pairs, few.weights, few.means, few.covariances, few.extras)
     strength = STRENGTHS[-1 if part.is_own else -2]

@@ -12,7 +12,7 @@ from experiments.models import FileSystem, Workload
 from modelling.fleet.detection import persistence
 from modelling.fleet.moving import comparison, moves, outcomes, plans
 from modelling.models import DetectedHour, DetectionModel, PlacementMove, PlacementPlan, PlacementPolicy
-from modelling.own_lab import laboratories, sessions
+from modelling.own_lab import laboratories, pools, sessions
 from modelling.own_lab.content import Choice
 from tests.factories import entry, make_pool, make_user
 from tests.modelling.fleet.moving.fleets import mail_server, moved, observed_host
@@ -96,6 +96,16 @@ def test_runs_on_the_host_itself_count_by_the_pools_name_and_at_a_distance(ada, 
     outside = advice(host, ada)["prospect"]
     assert outside["ratio"] == pytest.approx(inside["ratio"], rel=0.1)
     assert log(outside["high"] / outside["low"]) > 1.1 * log(inside["high"] / inside["low"])
+
+
+def test_nights_hide_no_sitting_that_compares_pools(ada, host, laboratory):
+    measure(laboratory)
+    night = sessions.Sitting.objects.get()
+    night.pk, night.is_night = None, True
+    for _ in range(pools._MOST_SESSIONS):
+        night.pk = None
+        night.save()
+    assert advice(host, ada)["why"] == "moves"
 
 
 def test_what_the_newest_sitting_says_counts(ada, host, laboratory):

@@ -366,6 +366,17 @@ def test_an_observed_host_without_a_policy_runs_dry_for_a_week_and_moves_nothing
     assert "Last week three plans would have moved mail-1 to /srv/xfs (by 3; a gain of " in page
 
 
+@pytest.mark.parametrize(("losing", "is_ticked"), [(0.05, True), (0.06, False)])
+def test_a_move_that_may_well_be_slower_is_left_to_the_operator_to_tick(host, client, losing, is_ticked):
+    mail_server(host)
+    plan = plan_of(host)
+    plan.content["machines"][0]["prospect"]["losing"] = losing
+    plan.save()
+    client.force_login(host.registered_by)
+    page = client.get(f"/placement/plans/{plan.pk}/").content.decode()
+    assert ('value="kvm-1/mail-1" checked>' in page, 'value="kvm-1/mail-1">' in page) == (is_ticked, not is_ticked)
+
+
 def test_a_plan_shows_what_each_pool_carries_before_and_after(host, client):
     mail_server(host)
     plan = plan_of(host)
