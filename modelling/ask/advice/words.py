@@ -37,6 +37,8 @@ def describe_profile(profile: Profile) -> str:
     shares.sort(key=lambda row: -row[0])
     parts = [f"{percent(share)} {kind}" for share, kind in shares if share >= 0.005]
     counts = [
-        f"{number:,} {what}" for number, what in ((profile.concurrency, "threads"), (profile.files, "files")) if number
+        f"{number:,} {what}{'s' if number > 1 else ''}"
+        for number, what in ((profile.concurrency, "thread"), (profile.files, "file"))
+        if number
     ]
     return "; ".join(filter(None, [listed(parts), listed(counts)]))

@@ -83,7 +83,11 @@ def mix_of_detected(detected: detection.Mix) -> Mix:
     for classes, share in detected.others.items():
         for name in (several := classes.split(OR)):
             load = MEASURED_AS.get(name, ANY_LOAD) if name in OTHERS else name
-            likely[load] = likely.get(load, 0.0) + _LIKE_KNOWN * share / working / len(several)
+            chance = _LIKE_KNOWN * share / working / len(several)
+            if detected.shares.keys() == {load}:
+                sure += chance
+            else:
+                likely[load] = likely.get(load, 0.0) + chance
     likely[ANY_LOAD] += 1.0 - sure - sum(likely.values())
     watched = f"in {detected.minutes} minutes of the last {detection.HOURS} hours"
     if sure:

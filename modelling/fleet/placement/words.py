@@ -59,9 +59,9 @@ def explanation(advice: Advice) -> tuple[str, ...]:
 def describe_prospect(prospect: Prospect) -> str:
     """Write a prospect as a sentence."""
     is_here, is_all = prospect.runs > 0, prospect.measured > 0.999
-    under = " under other loads" if prospect.borrowed > prospect.measured else ""
-    if not (is_all or under):
-        under = f" under {percent(prospect.measured)} of its load"
+    parts = [f"{percent(prospect.measured)} of its load"] if prospect.measured else []
+    parts += ["other loads"] if prospect.borrowed else []
+    under = "" if is_all else f" under {' and '.join(parts)}"
     who = f"Measured here, {counted(prospect.runs, 'run')}{under}: it is" if is_here else "A new laboratory is"
     published = f"the evidence is {prospect.strength} ({counted(prospect.laboratories, 'laboratory', 'laboratories')})"
     elsewhere = 1.0 - prospect.measured - prospect.borrowed - prospect.doubt

@@ -114,6 +114,11 @@ def test_loads_that_are_no_workload_or_not_told_apart_are_counted_beside_the_mix
         ({"shares": {"mail": 30}, "certainty": 24.0}, {"mail": 1.0}, {"any load": 0.2}),
         ({"shares": {"mail": 15}, "certainty": 12.0, "unlike": 15}, {"mail": 1.0}, {"any load": 0.6}),
         ({"shares": {"mail": 15}, "certainty": 12.0, "idle": 15}, {"mail": 1.0}, {"any load": 0.2}),
+        (
+            {"shares": {"mail": 15}, "certainty": 12.0, "others": {"log or mail": 15}},
+            {"mail": 1.0},
+            {"sync-write": 0.125, "any load": 0.35},
+        ),
         ({"unlike": 30}, {"any load": 1.0}, {}),
         ({"others": {"log": 30}}, {"any load": 1.0}, {"sync-write": 0.5}),
         ({"idle": 30}, {}, {}),
