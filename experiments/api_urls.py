@@ -48,6 +48,11 @@ urlpatterns = [
     path("search/", search.SearchView.as_view(), name="search"),
     *router.urls,
     *private_router.urls,
+    path(
+        "freeze/",
+        laboratory.FreezeViewSet.as_view({"get": "retrieve", "put": "update", "delete": "destroy"}),
+        name="freeze",
+    ),
     path("runner/scripts/", runner.ScriptsView.as_view(), name="runner-scripts"),
     path("runner/lease/", runner.LeaseView.as_view(), name="runner-lease"),
     path("runner/answer/", runner.AnswerView.as_view(), name="runner-answer"),

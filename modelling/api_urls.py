@@ -45,6 +45,7 @@ urlpatterns = [
         name="placement-policy",
     ),
     path("placement/mixes/<int:pk>/", moving.StatedMixViewSet.as_view({"put": "update"}), name="placement-mix"),
+    path("audit-trail/", moving.TrailViewSet.as_view({"get": "list"}), name="audit-trail"),
     path("placement/outcomes/", moving.ScoreView.as_view(), name="placement-outcomes"),
     path("rankings/", views.AxisListView.as_view(), name="axes"),
     path("rankings/<slug:axis>/", views.RankingView.as_view(), name="ranking"),

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
 
+from django.contrib.auth.models import User
 from django.db.models import QuerySet
 from django.http import HttpResponse
 from drf_spectacular.types import OpenApiTypes
@@ -19,7 +20,7 @@ from rest_framework.reverse import reverse
 from experiments import permissions
 from experiments.case_studies.api import Conflict, OwnedViewSet
 from experiments.laboratory.targets import disks
-from experiments.models import Campaign, CampaignRun, Host, Hypervisor, RunArtifact, StoragePool
+from experiments.models import Campaign, CampaignRun, Freeze, Host, Hypervisor, RunArtifact, StoragePool
 from experiments.records import visible
 from experiments.records.api.serializers import ReadSerializer, Slug
 from kdb.accounts.users import user_of
@@ -244,6 +245,54 @@ class HostViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OfHosts):
 
 
 add_actions(HostViewSet, HOSTS, HOST_ACTIONS)
+
+
+class FreezeSerializer(ReadSerializer):
+    """The freeze of all hosts: while it stands no run and no move begins. Without one every field is null."""
+
+    reason = serializers.CharField(read_only=True, allow_null=True, default=None)
+    by = serializers.CharField(
+        source="by.username", read_only=True, allow_null=True, default=None, help_text="null: the command line, too."
+    )
+    since = serializers.DateTimeField(read_only=True, allow_null=True, default=None)
+
+    class Meta:
+        model = Freeze
+        fields = ("reason", "by", "since")
+
+
+class FreezeFieldsSerializer(Fields):
+    reason = serializers.CharField(max_length=300, help_text="Operators read it.")
+
+
+class FreezeViewSet(OperatorViewSet):
+    """The freeze of all hosts: operators read it, administrators set and end it."""
+
+    serializer_class = FreezeSerializer
+
+    @extend_schema(operation_id="freeze_retrieve", tags=[HOSTS])
+    def retrieve(self, request: Request) -> Response:
+        """Return the freeze of all hosts."""
+        return Response(self.get_serializer(Freeze.objects.select_related("by").first() or {}).data)
+
+    @extend_schema(operation_id="freeze_set", tags=[HOSTS], request=FreezeFieldsSerializer)
+    def update(self, request: Request) -> Response:
+        """Freeze all hosts: let no run and no move begin. What is under way ends as usual."""
+        fields = FreezeFieldsSerializer(data=fields_of(request, FreezeFieldsSerializer))
+        fields.is_valid(raise_exception=True)
+        hosts.freeze_all(fields.validated_data["reason"], user=self._administrator())
+        return self.retrieve(request)
+
+    @extend_schema(operation_id="freeze_end", tags=[HOSTS])
+    def destroy(self, request: Request) -> Response:
+        """Thaw all hosts: what waits goes on."""
+        hosts.thaw_all(user=self._administrator())
+        return Response(status=status.HTTP_204_NO_CONTENT)
+
+    def _administrator(self) -> User:
+        if not permissions.may_use_any_key(self.request.user):
+            raise PermissionDenied
+        return user_of(self.request)
 
 
 class CalibrationSerializer(Fields):

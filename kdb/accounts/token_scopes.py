@@ -43,6 +43,8 @@ SCOPES: dict[str, tuple[AnyOf, AnyOf]] = {
     "host-take": (None, CAMPAIGN),
     "host-operators": (None, CAMPAIGN),
     "host-stop": (None, CAMPAIGN),
+    "freeze": (READ, CAMPAIGN),
+    "audit-trail": (READ, None),
     "runner-scripts": (RUNNER, None),
     "runner-lease": (None, RUNNER),
     "runner-answer": (None, RUNNER),

@@ -316,6 +316,10 @@ def _place(ask: Walk) -> None:
     ask("placement_moves_create", {"disk": "kvm-1/mail-1", "pool": "kvm-1/srv/xfs"})
     PlacementMove.objects.update(state="cancelled")
     ask("placement_moves_empty", {"pool": "kvm-1/srv/ext4", "to": "kvm-1/srv/xfs"})
+    ask("freeze_set", {"reason": "The storage network is repaired."})
+    ask("freeze_retrieve")
+    ask("freeze_end")
+    ask("placement_audit_trail", host="kvm-1")
 
 
 def _observe(ask: Walk) -> None:

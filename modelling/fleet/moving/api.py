@@ -2,13 +2,16 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import date
 from typing import Any, TypeVar
 
 from django.db.models import QuerySet
+from django.forms import DateField
 from django.shortcuts import get_object_or_404
-from drf_spectacular.utils import extend_schema
+from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import mixins, serializers, status
 from rest_framework.decorators import action
+from rest_framework.pagination import PageNumberPagination
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.reverse import reverse
@@ -19,6 +22,7 @@ from experiments.models import Host, ObservedMachine
 from experiments.records.api.serializers import ReadSerializer, Slug
 from kdb.accounts.users import user_of
 from kdb.api.bodies import Fields, fields_of
+from kdb.api.errors import refuse_faults
 from kdb.api.faults import FaultyRequest
 from kdb.api.public import PublicView
 from modelling.estimation.verdict import STRENGTHS
@@ -27,9 +31,13 @@ from modelling.fleet.placement.selectors import Rules
 from modelling.models import Laboratory, PlacementMove, PlacementPlan, PlacementPolicy
 from modelling.own_lab.selectors import laboratories_of, laboratory_of
 
-from . import manual, moves, outcomes, plans, policies
+from . import manual, moves, outcomes, plans, policies, trail
 
 TAGS = ["placement"]
+TRAIL_FILTERS = [
+    OpenApiParameter(name, date if isinstance(field, DateField) else str, description=f"{field.label}.")
+    for name, field in trail.TrailForm.base_fields.items()
+]
 Handler = TypeVar("Handler", bound=Callable[..., Any])
 
 
@@ -332,6 +340,39 @@ class StatedMixViewSet(_PlacementViewSet):
             shares[slug] = share
         plans.state_mix(machine, shares, user=user_of(request))
         return Response({"shares": shares})
+
+
+class TrailEntrySerializer(Fields):
+    """Who did what, when, on which machine."""
+
+    at = serializers.DateTimeField()
+    who = serializers.CharField(help_text="User name; empty: a policy, or the command line.")
+    what = serializers.CharField()
+    host = serializers.CharField(source="where", help_text="Short name; empty: all hosts, or a token.")
+    machine = serializers.CharField(help_text="With its disk, where it was a move.")
+    move = serializers.IntegerField(source="move_number", allow_null=True)
+    detail = serializers.CharField(source="more")
+
+
+class TrailPages(PageNumberPagination):
+    """Pages by number: the entries are of two tables, which have no key in common."""
+
+    page_size = 100
+
+
+class TrailViewSet(OperatorViewSet):
+    """Who did what on your hosts, and with your tokens."""
+
+    serializer_class = TrailEntrySerializer
+    pagination_class = TrailPages  # type: ignore[assignment]
+
+    @documented("audit_trail", parameters=TRAIL_FILTERS)
+    def list(self, request: Request) -> Response:
+        """List who did what, when, on which machine, the latest first."""
+        form = trail.TrailForm(request.query_params)
+        refuse_faults(form, request.query_params, "page")
+        page = self.paginate_queryset(trail.entries(request.user, **form.cleaned_data)) or []
+        return self.get_paginated_response(self.get_serializer(trail.in_words(page), many=True).data)
 
 
 class ScoreSerializer(Fields):

@@ -1,5 +1,6 @@
 """Who did what, when, on which machine: the audit entries of hosts and the decisions about moves, as one list."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from django import forms
@@ -12,7 +13,7 @@ from experiments.models import HostAuditEntry
 from modelling.models import PlacementDecision
 
 _COLUMNS = ("at", "who", "what", "where", "machine", "move_number", "more")
-DECISIONS = dict(PlacementDecision.Action.choices)  # action to words
+_DECISIONS = dict(PlacementDecision.Action.choices)  # action to words
 
 
 class TrailForm(forms.Form):
@@ -36,7 +37,7 @@ def entries(user: Any, *, who: str = "", host: str = "", text: str = "", since: 
         hosts = permissions.hosts_visible_to(user)
         mine = Q(host=None, actor=user) | Q(host=None, deleted_host="", action__in=(FROZEN, THAWED))
         noted, decided = noted.filter(Q(host__in=hosts) | mine), decided.filter(host__in=hosts)
-    about = [action for action, label in DECISIONS.items() if text.lower() in label.lower()]
+    about = [action for action, label in _DECISIONS.items() if text.lower() in label.lower()]
     noted = noted.filter(Q(action__icontains=text) | Q(detail__icontains=text))
     decided = decided.filter(Q(action__in=about) | Q(detail__icontains=text) | Q(move__machine_name__icontains=text))
     if host:
@@ -63,6 +64,11 @@ def entries(user: Any, *, who: str = "", host: str = "", text: str = "", since: 
         )
         .order_by("-at")
     )
+
+
+def in_words(page: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return entries with what was decided in words."""
+    return [entry | {"what": _DECISIONS.get(entry["what"], entry["what"])} for entry in page]
 
 
 def _columns(rows: QuerySet[Any], **special: Any) -> QuerySet[Any]:

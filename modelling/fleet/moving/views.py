@@ -162,7 +162,5 @@ def audit_trail(request: HttpRequest) -> HttpResponse:
     form = trail.TrailForm(request.GET)
     entries = trail.entries(request.user, **form.cleaned_data) if form.is_valid() else []
     page = Paginator(entries, ENTRIES_PER_PAGE).get_page(request.GET.get("page"))
-    for entry in page:
-        entry["what"] = trail.DECISIONS.get(entry["what"], entry["what"])
-    context = {"form": form, "page": page}
+    context = {"form": form, "page": page, "entries": trail.in_words(page)}
     return render(request, "modelling/trail.html", context, status=200 if form.is_valid() else 400)

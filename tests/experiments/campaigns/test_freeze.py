@@ -12,11 +12,12 @@ from kdb.models import Job
 from modelling.fleet.moving import execution, manual, moves
 from modelling.fleet.moving.plans import PlacementError
 from modelling.models import PlacementMove
-from tests.factories import make_campaign, make_host, make_user
+from tests.factories import make_campaign, make_host, make_token, make_user
 from tests.modelling.fleet.moving.fleets import mail_server, moved, observed_host
 
 pytestmark = [pytest.mark.sqlite, pytest.mark.django_db]
 WHY = "The storage network is repaired"
+FREEZE = "/api/v1/freeze/"
 
 
 @pytest.fixture
@@ -33,6 +34,10 @@ def client_of(user) -> Client:
     client = Client()
     client.force_login(user)
     return client
+
+
+def api_of(user) -> Client:
+    return Client(HTTP_AUTHORIZATION=f"Bearer {make_token(user, ('read', 'campaign'))}")
 
 
 def test_no_campaign_starts_and_a_running_one_begins_no_further_run_until_the_thaw(root, owner):
@@ -121,3 +126,20 @@ def test_administrators_freeze_and_thaw_and_others_read_why(root, owner):
     assert WHY not in client_of(owner).get("/laboratory/hosts/").content.decode()
     trail = HostAuditEntry.objects.filter(host=None).values_list("action", "actor__username")
     assert list(trail) == [("all hosts are frozen", "root"), ("all hosts are thawed", "root")]
+
+
+def test_programs_of_administrators_freeze_and_thaw_and_those_of_operators_read_why(root, owner):
+    of_root, of_owner = api_of(root), api_of(owner)
+    nothing = {"reason": None, "by": None, "since": None}
+    assert of_owner.get(FREEZE).json() == nothing
+    assert of_owner.put(FREEZE, {"reason": WHY}, content_type="application/json").status_code == 403
+    assert of_root.put(FREEZE, {"reason": " "}, content_type="application/json").status_code == 400
+    assert of_root.put(FREEZE, {"reason": WHY}, content_type="application/json").status_code == 200
+    assert of_root.put(FREEZE, {"reason": "x"}, content_type="application/json").status_code == 409
+    shown = of_owner.get(FREEZE).json()
+    assert (shown["reason"], shown["by"]) == (WHY, "root")
+    assert of_owner.delete(FREEZE).status_code == 403
+    assert of_root.delete(FREEZE).status_code == 204
+    assert of_root.delete(FREEZE).status_code == 409
+    assert of_owner.get(FREEZE).json() == nothing
+    assert api_of(make_user("researchers")).get(FREEZE).status_code == 403

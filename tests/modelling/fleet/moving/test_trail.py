@@ -7,7 +7,7 @@ from experiments.campaigns import control, groups, hosts
 from experiments.models import Host, HostAuditEntry
 from kdb.accounts import tokens
 from modelling.fleet.moving import manual, trail
-from tests.factories import make_campaign, make_user
+from tests.factories import make_campaign, make_token, make_user
 from tests.modelling.fleet.moving.fleets import mail_server, observed_host
 
 pytestmark = [pytest.mark.both, pytest.mark.django_db]
@@ -25,6 +25,10 @@ def host(ada):
 
 def seen_by(user, **filters) -> list[tuple[str, str, str]]:
     return [(entry["who"], entry["what"], entry["where"]) for entry in trail.entries(user, **filters)]
+
+
+def api_of(user) -> Client:
+    return Client(HTTP_AUTHORIZATION=f"Bearer {make_token(user, ('read',))}")
 
 
 def test_the_latest_stands_first_with_its_machine_and_its_move(ada, host):
@@ -99,3 +103,23 @@ def test_the_page_is_filtered_and_paged_and_for_operators_alone(client, ada, hos
     assert client.get("/laboratory/trail/?text=change+69").content.decode().count("<tr>") == 2
     assert "Nothing that fits." in client.get("/laboratory/trail/?until=2020-01-01").content.decode()
     assert client.get("/laboratory/trail/?since=yesterday").status_code == 400
+
+
+def test_programs_read_it_in_pages(ada, host):
+    HostAuditEntry.objects.bulk_create(
+        HostAuditEntry(host=host, actor=ada, action="group", detail=f"change {number}") for number in range(110)
+    )
+    manual.move_disk(mail_server(host).disks.get(), host.observed_pools.get(path="/srv/xfs"), user=ada)
+    first = api_of(ada).get("/api/v1/audit-trail/", {"host": "kvm-1"}).json()
+    latest = first["results"][0]
+    assert (latest["who"], latest["what"], latest["host"], latest["machine"]) == (
+        "ada",
+        "move confirmed",
+        "kvm-1",
+        "mail-1, vda",
+    )
+    assert len(first["results"] + api_of(ada).get(first["next"]).json()["results"]) == first["count"] == 112
+    assert api_of(make_user("operators")).get("/api/v1/audit-trail/").json()["results"] == []
+    for faulty in ("since=yesterday", "user=ada", "page=9"):
+        assert api_of(ada).get(f"/api/v1/audit-trail/?{faulty}").status_code in (400, 404), faulty
+    assert api_of(make_user("researchers")).get("/api/v1/audit-trail/").status_code == 403
