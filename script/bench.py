@@ -18,6 +18,8 @@ runs of 60 s. Overhead is the wall time of a run without the benchmark (its own 
 With --bias, as root: the same benchmark by hand and through KDB on the same device, ten pairs in random order, and the
 overhead of a run of 60 s. With fio; with Filebench where --filebench names what manage.py build_filebench made.
 
+With --watching, as root: what so many observed hosts and as many runners cost the server, by script/bench_watching.py.
+
 With --observation, as root: what it costs a host with libvirt that the disks of its machines are watched.
 
     script/bench [--sizes 10 100 1000] [--requests 300]
@@ -33,6 +35,7 @@ With --served, instead: what requests cost through gunicorn, by script/bench_ser
     script/bench --campaigns
     script/bench --bias [--filebench FOLDER] [--seconds 60]
     script/bench --observation
+    script/bench --watching 200 [--seconds 300]
     script/bench --served [sqlite] [postgresql] [--turns 5] [--record]
 """
 
@@ -464,7 +467,7 @@ def measure_bias(tree: str, seconds: int, pairs: int = 10, workload: str = "varm
 
 
 # A machine that is paused before its first instruction: QEMU answers libvirt all the same, and costs nothing else.
-_PAUSED = """<domain type='qemu'><name>{name}</name><memory unit='MiB'>16</memory><vcpu>1</vcpu>
+PAUSED_MACHINE = """<domain type='qemu'><name>{name}</name><memory unit='MiB'>16</memory><vcpu>1</vcpu>
 <os><type arch='x86_64' machine='pc'>hvm</type></os>
 <devices><disk type='file' device='disk'><driver name='qemu' type='raw'/><source file='{image}'/>
 <target dev='vda' bus='virtio'/></disk><memballoon model='none'/></devices></domain>"""
@@ -508,7 +511,7 @@ def measure_observation(guests: int = 40, machines: int = 100, repetitions: int 
                     "create",
                     "--paused",
                     "/dev/stdin",
-                    given=_PAUSED.format(name=f"paused-{number}", image=image),
+                    given=PAUSED_MACHINE.format(name=f"paused-{number}", image=image),
                 )
             every = watching.interval(Host._meta.get_field("observed_every").default, machines)
             costs = {}
@@ -549,14 +552,20 @@ def main() -> None:
     parser.add_argument("--campaigns", action="store_true", help="campaigns only")
     parser.add_argument("--bias", action="store_true", help="campaigns beside the same by hand")
     parser.add_argument("--filebench", default="", help="for --bias: a folder of manage.py build_filebench")
-    parser.add_argument("--seconds", type=int, default=60, help="for --bias: of each run")
+    parser.add_argument("--seconds", type=int, default=60, help="of each run of --bias, or count of --watching")
     parser.add_argument("--observation", action="store_true", help="what watching virtual machines costs only")
     served = {"nargs": "*", "metavar": "DATABASE", "choices": ("sqlite", "postgresql")}
     parser.add_argument("--served", **served, help="requests through gunicorn, on sqlite and postgresql unless told")
+    parser.add_argument("--watching", type=int, metavar="HOSTS", help="what so many observed hosts and runners cost")
     parser.add_argument("--processes", type=int, nargs="+", help="for --served: answers a second of so many, each")
     parser.add_argument("--turns", type=int, default=5, help="for --served: that share the requests")
     parser.add_argument("--record", action="store_true", help="for --served: compare with these figures from now on")
     options = parser.parse_args()
+    if options.watching:
+        import bench_watching
+
+        bench_watching.measure_watching(options.watching, options.seconds)
+        return
     if options.served is not None:
         import bench_served
 

@@ -172,18 +172,23 @@ class Served(NamedTuple):
 
 
 @contextmanager
-def served(database: str, processes: int | None = None) -> Iterator[Served]:
+def served(database: str, processes: int | None = None, environment: dict[str, str] | None = None) -> Iterator[Served]:
     """Serve on a new database with the published evidence until the end. Raises CannotStartError.
 
     processes : of the web server; None: as many as users have
+    environment : further variables
     """
+    further = environment or {}
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="kdb-served-")))
         folder.chmod(0o711)  # PostgreSQL's user passes through
         port = free_port()
         environment = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
         environment |= {"DATA_DIR": str(folder / "data"), "PORT": str(port)}
-        environment |= {"API_REQUESTS_A_MINUTE": "0", "CPU_SECONDS_A_MINUTE": "0"}  # one client asks as fast as it can
+        environment |= further | {
+            "API_REQUESTS_A_MINUTE": "0",
+            "CPU_SECONDS_A_MINUTE": "0",
+        }  # one client asks as fast as it can
         if processes:
             environment["GUNICORN_CMD_ARGS"] = f"--workers {processes}"
         services = []

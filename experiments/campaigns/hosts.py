@@ -302,16 +302,17 @@ def check_key_file(key_file: Path | None) -> None:
         raise HostError(f"The key {key_file.name!r} may be read by others than its owner: chmod 600.")
 
 
-def connect(host: Host) -> ssh.Connection:
-    """Return a connection, to be entered. Raises HostError."""
+def connect(host: Host, *, stays: bool = False) -> ssh.Connection:
+    """Return a connection, to be entered. stays : as of ssh.Connection, which reaches most hosts. Raises HostError."""
     place = address(host)
     ours, _ = Installation.objects.get_or_create(pk=1)
     if host.is_by_runner:
         return RunnerConnection(host, owner=str(ours.identity))
     check_key_file(place.key_file)
     refuse_place(place.host)
-    way = proxmox_api.ApiConnection if host.is_by_api else ssh.Connection
-    return way(place, owner=str(ours.identity))
+    if host.is_by_api:
+        return proxmox_api.ApiConnection(place, owner=str(ours.identity))
+    return ssh.Connection(place, owner=str(ours.identity), stays=stays)
 
 
 def refuse_place(name: str, *, seconds: float | None = None) -> None:

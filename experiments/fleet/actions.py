@@ -31,7 +31,7 @@ def turn_on(host: Host, *, user: User, every: int = 10) -> None:
         Host.objects.filter(pk=host.pk).update(is_observed=True, observed_every=every, observation_error="")
         if before != (True, every):
             note(host, user, "observation on", f"every {every} s")
-        watching.enqueue_watch(host)
+        watching.enqueue_watch(host.laboratory)
 
 
 def turn_off(host: Host, *, user: User) -> None:

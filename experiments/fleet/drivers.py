@@ -6,13 +6,14 @@ from experiments.campaigns.hosts import HostError
 from experiments.laboratory.transport.ssh import Connection
 from experiments.models import Host
 
-from .driver.contract import ListingDriver, MovingDriver
+from .driver.contract import MovingDriver
 from .driver.libvirt.listing import LibvirtListing
 from .driver.libvirt.moving import LibvirtMoving
 from .driver.proxmox.listing import ProxmoxApiListing, ProxmoxListing
 from .driver.proxmox.moving import ProxmoxMoving
 
-LISTING: dict[str, Callable[[Connection], ListingDriver]] = {
+ListingClass = type[LibvirtListing] | type[ProxmoxListing]
+LISTING: dict[str, ListingClass] = {
     Host.Driver.LIBVIRT: LibvirtListing,
     Host.Driver.PROXMOX: ProxmoxListing,
 }
@@ -22,7 +23,7 @@ MOVING: dict[str, Callable[[Connection], MovingDriver]] = {
 }
 
 
-def listing_driver(host: Host) -> Callable[[Connection], ListingDriver]:
+def listing_driver(host: Host) -> ListingClass:
     """Return the class of the driver. Raises HostError where there is none for the host."""
     if not host.manager:
         raise HostError(f"{host} has no libvirt and no Proxmox VE: only what these run can be watched.")

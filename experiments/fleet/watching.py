@@ -1,21 +1,22 @@
-"""Watch an observed host: list its machines every few minutes, read the counters of all disks every few seconds.
+"""Watch observed hosts: list their machines every few minutes, read the counters of all disks every few seconds.
 
-A job of about a minute uses one connection, stores its results in one transaction, and enqueues the next job; so does
-the scheduler where none is queued. The last counters of each disk are stored, so a job that dies loses only detail, as
-the next one sees the difference. Two jobs at one host count nothing twice, because a look that is not later than the
-stored one is ignored.
+One job a minute for each laboratory visits all hosts that are due; so does the next one, which it enqueues, or the
+scheduler where none is queued. A visit reads all counters of a host by one command and stores them in one transaction.
+The last counters of each disk are stored, so a job that dies loses only detail, as the next one sees the difference.
+Two jobs at one host count nothing twice, because a look that is not later than the stored one is ignored.
 """
 
 import logging
 import time
 from collections.abc import Callable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import asdict
 from datetime import datetime, timedelta
 from functools import partial
 
-from django.db import transaction
-from django.db.models import Max, Q
+from django.db import DatabaseError, connection, transaction
+from django.db.models import Count, Q, QuerySet
 from django.utils.timezone import now
 
 from experiments.campaigns import hosts
@@ -27,50 +28,99 @@ from kdb.models import Job
 
 from . import notifications, statistics
 from .aggregation import DiskActivity, by_minute, counts_of, merge_activities
-from .driver.contract import ListedMachine, Listing
+from .driver.contract import ListedMachine, Listing, ListingDriver
 from .driver.guests import file_systems_by_superblock
 from .drivers import listing_driver
 
 logger = logging.getLogger(__name__)
 
-JOB = "observe_host"
+JOB = "observe_hosts"
 SECONDS = 60  # length of one job
+AT_ONCE = 16  # hosts that one job visits
 LIST_EVERY = timedelta(minutes=10)
-LIST_NEW_SECONDS = 60  # at least between two lists, where the counters show an unknown machine
-RETRY_AFTER = timedelta(minutes=1)  # after a look that failed
+LIST_NEW = timedelta(minutes=1)  # at least between two lists, where the counters show an unknown machine
+RETRY_AFTER = timedelta(minutes=1)  # after a visit that failed
 MAX_GUESTS_ASKED = 20  # whose file systems are looked for after one list
+_PAUSE_SECONDS = 1.0  # between two questions which hosts are due
 _KEEP_JOBS = timedelta(days=1)
 
-SECONDS_A_MACHINE = 0.6  # of the interval between looks: a look costs 2.5 ms of a core for each machine
-LONGEST_SECONDS = 60.0  # most that the number of machines makes of the interval
+SECONDS_A_MACHINE = 0.6  # of the interval between looks: a look costs its host 2.5 ms of a core for each machine
+SECONDS_A_HOST = 0.3  # of the interval: a look costs the worker COST ms of a core
+LONGEST_SECONDS = 60.0  # most that these numbers make of the interval
 
 Look = tuple[datetime, dict[str, dict[str, Counts]]]  # time; counters by runs_as and disk
 Source = ObservedMachine.GuestSource
 
 
-def interval(every: float, machines: int, shortest: float = 0.0) -> float:
-    """Return the seconds between two looks: as configured, or more where many machines make a look expensive.
+def interval(every: float, machines: int, shortest: float = 0.0, hosts: int = 1) -> float:
+    """Return the seconds between two looks: as configured, or more where many machines or hosts make them expensive.
 
     shortest : of the driver. Sums lose nothing by longer intervals, as counters go on.
     """
-    return max(every, shortest, min(machines * SECONDS_A_MACHINE, LONGEST_SECONDS))
+    return max(every, shortest, min(max(machines * SECONDS_A_MACHINE, hosts * SECONDS_A_HOST), LONGEST_SECONDS))
 
 
-def watch(run: jobs.JobRun, host_id: int) -> None:
-    """Watch the host of a job, and enqueue the next watch."""
-    host = Host.objects.filter(pk=host_id, is_observed=True).first()
-    if host is not None and watch_for(host, SECONDS, partial(run.step, 0)):
-        enqueue_watch(host)
+def watch(run: jobs.JobRun, laboratory: str) -> None:
+    """Visit the observed hosts of a laboratory for a minute, each when it is due, and enqueue the next job."""
+    end = time.monotonic() + SECONDS
+    visits = dict[int, Future[bool]]()
+    visited = dict[int, datetime]()  # host to its last visit by this job
+    threads = ThreadPoolExecutor(AT_ONCE)
+    try:
+        while time.monotonic() < end:
+            for host in _due(laboratory, visited):
+                if host.pk not in visits:
+                    visited[host.pk] = now()
+                    visits[host.pk] = threads.submit(_visit_in_thread, host, partial(run.step, 0))
+            time.sleep(min(_PAUSE_SECONDS, max(end - time.monotonic(), 0)))
+            for pk in [pk for pk, visit in visits.items() if visit.done()]:
+                visits.pop(pk).result()
+        for visit in visits.values():
+            if not visit.cancel():
+                visit.result()
+    finally:
+        threads.shutdown(wait=False, cancel_futures=True)
+    enqueue_watch(laboratory, instead_of=run.job_id)
 
 
-def watch_for(host: Host, seconds: float, guard: Callable[[], object] = lambda: None) -> bool:
-    """Watch a host and store what was seen; return False where that failed, with the reason in observation_error.
+def _due(laboratory: str, visited: Mapping[int, datetime]) -> list[Host]:
+    """Return the hosts to visit now. One query. visited : host to its last visit, of which it waits after a failure"""
+    observed = list(
+        Host.objects.filter(is_observed=True, laboratory=laboratory, blocked_reason="").annotate(
+            running=Count("observed_machines", filter=Q(observed_machines__is_running=True))
+        )
+    )
+    at, due = now(), list[Host]()
+    for host in observed:
+        shortest = listing_driver(host).shortest_seconds if host.manager else 0.0
+        every = timedelta(seconds=interval(host.observed_every, host.running, shortest, len(observed)))
+        latest = [moment for moment in (host.observed_at, visited.get(host.pk)) if moment]
+        if not latest or at - max(latest) >= (RETRY_AFTER if host.observation_error else every):
+            due.append(host)
+    return due
+
+
+def _visit_in_thread(host: Host, guard: Callable[[], object]) -> bool:
+    """Visit a host. A fault of KDB's own is stored like one of the host, and logged; the others are still watched."""
+    try:
+        return visit(host, guard)
+    except (jobs.LeaseLost, DatabaseError):
+        raise
+    except Exception as error:
+        logger.exception("a visit failed host=%s", host.slug)
+        return _record_failure(host, error)
+    finally:
+        connection.close()  # this thread's own
+
+
+def visit(host: Host, guard: Callable[[], object] = lambda: None) -> bool:
+    """Look at a host and store what was seen; return False where that failed, with the reason in observation_error.
 
     guard : called in each transaction; raises where another job took over
     """
     try:
-        with hosts.connect(host) as machine:
-            _Watch(host, machine, guard).run_for(seconds)
+        with hosts.connect(host, stays=True) as machine:
+            _Visit(host, machine, guard).look()
     except ssh.KeyChanged as error:
         hosts.block(host, str(error))
         return _record_failure(host, error)
@@ -85,46 +135,29 @@ def _record_failure(host: Host, error: Exception) -> bool:
     return False
 
 
-class _Watch:
-    """The looks over one connection."""
+class _Visit:
+    """A look over one connection, and a list where one is due or the look shows an unknown machine."""
 
     def __init__(self, host: Host, machine: ssh.Connection, guard: Callable[[], object]) -> None:
         self.host, self.machine, self.guard = host, machine, guard
-        self.driver = listing_driver(host)(machine)
-        self.looks: list[Look] = []
-        self.listed = 0.0  # time.monotonic() of the last list in this job
-
-    def run_for(self, seconds: float) -> None:
-        last_listed = ObservedPool.objects.filter(host=self.host).aggregate(at=Max("seen_at"))["at"]
-        if last_listed is None or now() - last_listed > LIST_EVERY:
-            self.list_all()
-        machines = ObservedMachine.objects.filter(host=self.host, is_running=True).count()
-        every = interval(self.host.observed_every, machines, self.driver.shortest_seconds)
-        end = time.monotonic() + seconds
-        if self.host.observed_at is not None:  # the job before this one looked last
-            rest = every - (now() - self.host.observed_at).total_seconds()
-            time.sleep(min(max(rest, 0), every))
-        try:
-            self.look()
-            while (left := end - time.monotonic()) > 0:
-                time.sleep(min(every, left))
-                self.look()
-        finally:
-            if self.looks:
-                save_looks(self.host, self.looks, self.guard)
+        self.driver: ListingDriver = listing_driver(host)(machine)
 
     def look(self) -> None:
         before = now()
+        if is_due := self._was_listed_before(before - LIST_EVERY):
+            self.list_all()
+            before = now()
         counts = self.driver.read_counters()
         at = before + (now() - before) / 2
         known = ObservedMachine.objects.filter(host=self.host).values_list("runs_as", flat=True)
-        is_due = not self.listed or time.monotonic() - self.listed > LIST_NEW_SECONDS
-        if is_due and not counts.keys() <= set(known):
+        if not is_due and self._was_listed_before(at - LIST_NEW) and not counts.keys() <= set(known):
             self.list_all()
-        self.looks.append((at, counts))
+        save_looks(self.host, [(at, counts)], self.guard)
+
+    def _was_listed_before(self, moment: datetime) -> bool:
+        return self.host.listed_at is None or self.host.listed_at < moment
 
     def list_all(self) -> None:
-        self.listed = time.monotonic()
         listing = self.driver.list_all()
         save_listing(self.host, listing, self.guard)
         self.find_guest_file_systems(listing)
@@ -182,6 +215,7 @@ def save_listing(host: Host, listing: Listing, guard: Callable[[], object] = lam
         unique_fields=["host", "uuid"],
         update_fields=["name", "runs_as", "is_running", "seen_at"],
     )
+    Host.objects.filter(pk=host.pk).update(listed_at=at)
     notifications.notify_of_full_pools(host)
     uuids = [machine.uuid for machine in listing.machines]
     ObservedMachine.objects.filter(host=host).exclude(uuid__in=uuids).update(is_running=False, runs_as="")
@@ -256,25 +290,27 @@ def _add_to_minutes(sums: Mapping[tuple[int, datetime], DiskActivity]) -> None:
 # Scheduling
 
 
-def enqueue_watch(host: Host) -> None:
-    """Enqueue a watch of the host, unless one waits for a worker."""
-    open_jobs = Job.objects.filter(kind=JOB, arguments__host_id=host.pk, state=Job.State.QUEUED)
-    if not open_jobs.exists():
-        jobs.enqueue(JOB, queue=host.queue, host_id=host.pk)
+def enqueue_watch(laboratory: str, *, instead_of: int = 0) -> None:
+    """Enqueue a watch of a laboratory's hosts, unless there is one or none of them is observed.
+
+    instead_of : the id of a job that ends now, and does not count
+    """
+    observed = Host.objects.filter(is_observed=True, laboratory=laboratory, blocked_reason="")
+    open_jobs = _open_jobs().filter(arguments__laboratory=laboratory).exclude(pk=instead_of)
+    if not open_jobs.exists() and (host := observed.first()):
+        jobs.enqueue(JOB, queue=host.queue, laboratory=laboratory)
 
 
 def enqueue_due_watches() -> None:
-    """Enqueue a job for each observed host without one, a minute after a failed one; called by the scheduler."""
-    observed = list(Host.objects.filter(is_observed=True))
-    if not observed:
+    """Enqueue a job for each laboratory with observed hosts and without one; called by the scheduler."""
+    observed = Host.objects.filter(is_observed=True, blocked_reason="")
+    laboratories = set(observed.values_list("laboratory", flat=True))
+    if not laboratories:
         return
-    open_states = (Job.State.QUEUED, Job.State.RUNNING)
-    recent = Job.objects.filter(kind=JOB).filter(Q(state__in=open_states) | Q(finished_at__gt=now() - RETRY_AFTER))
-    busy, just_finished = set[int](), set[int]()
-    for state, arguments in recent.values_list("state", "arguments"):
-        (busy if state in open_states else just_finished).add(arguments.get("host_id"))
-    for host in observed:
-        waits = bool(host.observation_error) and host.pk in just_finished
-        if host.pk not in busy and not waits and not host.blocked_reason:
-            jobs.enqueue(JOB, queue=host.queue, host_id=host.pk)
+    for laboratory in laboratories - set(_open_jobs().values_list("arguments__laboratory", flat=True)):
+        enqueue_watch(laboratory)
     Job.objects.filter(kind=JOB, finished_at__lt=now() - _KEEP_JOBS).delete()
+
+
+def _open_jobs() -> QuerySet[Job]:
+    return Job.objects.filter(kind=JOB, state__in=(Job.State.QUEUED, Job.State.RUNNING))

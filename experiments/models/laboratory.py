@@ -101,6 +101,7 @@ class Host(models.Model):
     samples_offsets = models.BooleanField(default=False, db_default=False, help_text="Not used any more.")
     offsets_error = models.TextField(blank=True, db_default="", help_text="Not used any more.")
     observed_at = models.DateTimeField(null=True, blank=True, help_text="The last look that succeeded.")
+    listed_at = models.DateTimeField(null=True, blank=True, help_text="When its machines were listed last.")
     observation_error = models.TextField(blank=True, help_text="Why the last look failed; empty: it did not.")
     blocked_reason = models.TextField(blank=True, help_text="Why nothing runs here; empty: not blocked.")
     facts = models.JSONField(default=dict, blank=True, help_text="What the last check found.")

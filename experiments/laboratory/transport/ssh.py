@@ -14,10 +14,12 @@ import selectors
 import shlex
 import shutil
 import socket
+import stat
 import subprocess
 import tempfile
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -30,6 +32,9 @@ MOST_ERROR_BYTES = 2**16
 KINDS = ("ssh-ed25519", "ecdsa-sha2-nistp256", "ecdsa-sha2-nistp384", "ecdsa-sha2-nistp521", "ssh-rsa")  # best first
 _CHUNK_BYTES = 2**16
 _FOLDER = "kdb-ssh-"  # of a connection; the number of its process follows
+_SHARED = f"{_FOLDER}shared_"  # of a connection that stays; a digest of its address follows
+_SHARED_SECONDS = 3600  # after which the login is asked for again, so that a key that was taken away counts no more
+_IDLE_SECONDS = 150  # after which a connection that stays is closed
 NOT_REACHED = "cannot be reached."
 UNEXPECTED = "answers, but not as an SSH server that lets anybody log in."
 # What ssh says of a machine that answered before it was known to be the right one.
@@ -163,16 +168,24 @@ class Connection:
 
     via : the connection of the machine that forwards to this one: for a guest, its host
     owner : the identity of the KDB that connects, which marks what is its own there; empty for a guest
+    stays : keep it open for the next one to the same address, as a login costs twenty times what a command does
     """
 
-    def __init__(self, address: Address, via: "Connection | None" = None, owner: str = "") -> None:
-        self.address, self.via, self.owner = address, via, owner
+    def __init__(
+        self, address: Address, via: "Connection | None" = None, owner: str = "", *, stays: bool = False
+    ) -> None:
+        self.address, self.via, self.owner, self.stays = address, via, owner, stays
 
     def __enter__(self) -> "Connection":
         # A control socket's path may have about a hundred characters.
-        self._folder = tempfile.TemporaryDirectory(prefix=f"{_FOLDER}{os.getpid()}-")
-        folder = Path(self._folder.name)
-        (folder / "known_hosts").write_text(f"machine {self.address.host_key}\n")
+        if self.stays:
+            digest = digest_of(repr(self.address))
+            folder = _shared_folder(self.address, digest[:16])
+            socket_name = f"c{(time.time() + int(digest[:8], 16)) // _SHARED_SECONDS:.0f}"
+        else:
+            self._folder = tempfile.TemporaryDirectory(prefix=f"{_FOLDER}{os.getpid()}-")
+            folder, socket_name = Path(self._folder.name), "c"
+            (folder / "known_hosts").write_text(f"machine {self.address.host_key}\n")
         self._options = [
             *("-F", "none", "-p", str(self.address.port), "-l", self.address.login),
             *_option("BatchMode", "yes"),
@@ -189,8 +202,9 @@ class Connection:
             *_option("ForwardAgent", "no"),
             *_option("PermitLocalCommand", "no"),
             *_option("ControlMaster", "auto"),
-            *_option("ControlPath", str(folder / "c")),
-            *_option("ControlPersist", "30"),  # a killed worker's connection ends by itself
+            *_option("ControlPath", str(folder / socket_name)),
+            # A killed worker's connection ends by itself.
+            *_option("ControlPersist", str(_IDLE_SECONDS) if self.stays else "30"),
             *_option("LogLevel", "ERROR"),
         ]
         if self.address.key_file is not None:
@@ -208,6 +222,8 @@ class Connection:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        if self.stays:
+            return
         try:
             subprocess.run(  # noqa: S603
                 [*self._command(), "-O", "exit", "--", self._host], capture_output=True, timeout=CONNECT_SECONDS
@@ -267,12 +283,31 @@ class Connection:
         return done
 
 
+def _shared_folder(address: Address, name: str) -> Path:
+    """Return the folder of a connection that stays, made where there is none. Raises SshError where it is another's."""
+    folder = Path(tempfile.gettempdir(), _SHARED + name)
+    folder.mkdir(mode=0o700, exist_ok=True)
+    state = folder.lstat()
+    if not stat.S_ISDIR(state.st_mode) or state.st_uid != os.getuid() or state.st_mode & 0o077:
+        raise SshError(f"{folder} is not a folder that the worker alone may use: take it away.")
+    if not (folder / "known_hosts").exists():
+        with tempfile.NamedTemporaryFile("w", dir=folder, delete=False) as unfinished:
+            unfinished.write(f"machine {address.host_key}\n")
+        Path(unfinished.name).rename(folder / "known_hosts")
+    os.utime(folder)
+    return folder
+
+
 def remove_left_folders() -> None:
-    """Take away what killed processes of this user left of their connections."""
-    for folder in Path(tempfile.gettempdir()).glob(f"{_FOLDER}*-*"):
+    """Remove what killed processes of this user left of their connections, and shared folders not used for a day."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{_FOLDER}*"):
         owner = folder.name.removeprefix(_FOLDER).partition("-")[0]
-        if owner.isdecimal() and not Path("/proc", owner).exists() and folder.lstat().st_uid == os.getuid():
-            shutil.rmtree(folder, ignore_errors=True)  # another process may be at it
+        is_left = owner.isdecimal() and not Path("/proc", owner).exists()
+        with suppress(FileNotFoundError):  # another process may be at it
+            state = folder.lstat()
+            is_left = is_left or (folder.name.startswith(_SHARED) and state.st_mtime < time.time() - 86_400)
+            if is_left and state.st_uid == os.getuid():
+                shutil.rmtree(folder, ignore_errors=True)
 
 
 def _done(command: Sequence[str], given: bytes, timeout: float, most: int, label: str) -> Answer:

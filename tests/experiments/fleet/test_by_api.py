@@ -9,7 +9,6 @@ from django.urls import reverse
 
 from experiments.campaigns import checks, hosts
 from experiments.campaigns.forms import HostForm
-from experiments.fleet import watching
 from experiments.fleet.driver.proxmox.configuration import parse_configuration
 from experiments.models import Host, ObservedDisk, ObservedPool
 from kdb.jobs import jobs
@@ -18,6 +17,7 @@ from modelling.fleet.moving.plans import PlacementError
 from tests import factories
 from tests.experiments.fleet.driver.scripted import ScriptedApi
 from tests.experiments.fleet.driver.test_proxmox_listing import MAIL, STATS
+from tests.experiments.fleet.visits import watch_for
 from tests.experiments.laboratory.test_proxmox_api import SECRET, TOKEN
 
 pytestmark = pytest.mark.django_db
@@ -66,7 +66,7 @@ def test_a_node_is_registered_by_its_certificate_and_observed(door, owner, capsy
     assert f"shows the key {door.fingerprint}" in printed
     assert "Registered pve-1: pve-manager/9.1.4, by its API" in printed
     assert (host.drivers, host.host_key) == (["proxmox"], f"certificate {door.fingerprint}")
-    assert watching.watch_for(host, 0.1)
+    assert watch_for(host, 0.1)
     assert {pool.path: pool.backend for pool in ObservedPool.objects.all()} == {"slow": "zvol", "fast": "zvol"}
     disk = ObservedDisk.objects.select_related("machine", "pool").get()
     assert (disk.machine.name, disk.machine.guest_fs, disk.pool.path) == ("mail-1", "ext4", "slow")
@@ -85,7 +85,7 @@ def test_another_certificate_blocks_the_host_until_it_is_accepted(door, owner):
     host = register(door)
     door.new_certificate()
     asked = len(door.asked)
-    assert not watching.watch_for(host, 0.1)
+    assert not watch_for(host, 0.1)
     host.refresh_from_db()
     assert "shows another certificate" in host.blocked_reason
     assert len(door.asked) == asked
@@ -96,7 +96,7 @@ def test_another_certificate_blocks_the_host_until_it_is_accepted(door, owner):
     hosts.accept_key(host, door.fingerprint)
     host.refresh_from_db()
     assert hosts.wait_for_job(host) == ""
-    assert watching.watch_for(host, 0.1)
+    assert watch_for(host, 0.1)
 
 
 def test_another_fingerprint_than_the_one_that_was_read_is_not_accepted(door, owner):
@@ -113,7 +113,7 @@ def test_a_token_that_others_may_read_is_not_used(door, owner, settings):
 
 def test_what_is_observed_only_is_neither_moved_nor_measured(door, owner, client):
     host = register(door)
-    assert watching.watch_for(host, 0.1)
+    assert watch_for(host, 0.1)
     ObservedPool.objects.update(is_target=True)
     disk = ObservedDisk.objects.select_related("machine__host", "pool").get()
     with pytest.raises(PlacementError, match="reached by Proxmox VE's API, for observation alone"):

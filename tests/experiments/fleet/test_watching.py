@@ -1,5 +1,7 @@
 """Looks at a host, and the rows that they leave in the database."""
 
+import threading
+from contextlib import nullcontext
 from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
 
@@ -104,8 +106,9 @@ def test_the_load_of_a_machine_made_anew_is_never_the_old_ones_also_before_the_n
 
 def test_a_machine_that_is_not_known_by_its_uuid_is_listed_at_once(host, monkeypatch):
     """Its name is known: of the machine that had it before."""
-    seen = watching._Watch(host, None, lambda: None)
-    seen.listed = watching.time.monotonic() - watching.LIST_NEW_SECONDS - 1
+    Host.objects.update(listed_at=now() - watching.LIST_NEW - timedelta(seconds=1))
+    host.refresh_from_db()
+    seen = watching._Visit(host, None, lambda: None)
     anew = SimpleNamespace(read_counters=lambda: look(0, ANEW)[1], list_all=lambda: listing(uuid=ANEW))
     monkeypatch.setattr(seen, "driver", anew)
     monkeypatch.setattr(seen, "find_guest_file_systems", lambda listed: None)
@@ -151,25 +154,98 @@ def test_what_is_older_than_its_end_is_forgotten_and_its_sums_stay(host, setting
         assert list(DiskStatistics.objects.order_by("span").values_list("span", "reads")) == [("day", 7), ("hour", 7)]
 
 
-def test_a_tick_asks_for_one_job_a_host_on_its_laboratorys_queue(host):
+def test_a_tick_asks_for_one_job_a_laboratory_on_its_queue(host):
     factories.make_host()  # nobody asked for this one to be observed
+    factories.make_host(is_observed=True)
     watching.enqueue_due_watches()
     watching.enqueue_due_watches()
-    assert [(job.queue, job.arguments) for job in Job.objects.all()] == [(host.queue, {"host_id": host.pk})]
+    assert [(job.queue, job.arguments) for job in Job.objects.all()] == [(host.queue, {"laboratory": host.laboratory})]
 
 
-def test_a_host_that_cannot_be_reached_says_so_and_is_asked_again_later(host):
+def test_a_job_that_ends_asks_for_the_next_unless_another_is_there(host):
+    watching.enqueue_due_watches()
+    job = Job.objects.get()
+    Job.objects.update(state="running", owner="worker:1", heartbeat_at=now())
+    watching.enqueue_watch(host.laboratory)
+    assert Job.objects.count() == 1
+    watching.enqueue_watch(host.laboratory, instead_of=job.pk)
+    assert Job.objects.filter(state="queued").count() == 1
+
+
+def due(**visited) -> set[str]:
+    keys = dict(Host.objects.values_list("slug", "pk"))
+    return {host.slug for host in watching._due("local", {keys[slug]: at for slug, at in visited.items()})}
+
+
+def test_each_host_is_due_after_its_interval_and_one_that_failed_after_a_minute():
+    for slug, ago, error in (("fresh", 9, ""), ("old", 11, ""), ("failed", 300, "away"), ("new", None, "")):
+        at = None if ago is None else now() - timedelta(seconds=ago)
+        factories.make_host(slug, is_observed=True, observed_at=at, observation_error=error)
+    factories.make_host("blocked", is_observed=True, blocked_reason="It shows another key.")
+    factories.make_host("elsewhere", is_observed=True, laboratory="other")
+    assert due() == {"old", "failed", "new"}
+    assert due(failed=now() - timedelta(seconds=50), new=now()) == {"old"}
+    assert due(failed=now() - timedelta(seconds=61)) == {"old", "failed", "new"}
+
+
+def test_many_hosts_and_many_machines_are_looked_at_less_often():
+    assert watching.interval(10, machines=1, hosts=1) == 10
+    assert watching.interval(10, machines=1, hosts=100) == 30
+    assert watching.interval(10, machines=50, hosts=1) == 30
+    assert watching.interval(10, machines=1, hosts=200) == watching.interval(10, machines=500, hosts=9_000) == 60
+    assert watching.interval(60, machines=1, shortest=90) == 90
+
+
+@pytest.fixture
+def short(monkeypatch):
+    """Make a watch of half a second."""
+    monkeypatch.setattr(watching, "SECONDS", 0.5)
+    monkeypatch.setattr(watching, "_PAUSE_SECONDS", 0.05)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_watch_visits_all_its_hosts_at_once_whatever_one_of_them_does(short, monkeypatch):
+    hosts = {slug: factories.make_host(slug, is_observed=True) for slug in ("a", "b", "c", "faulty")}
+    both = threading.Barrier(3)
+
+    def look(self) -> None:
+        if self.host.slug == "faulty":
+            raise ValueError("no such column")
+        both.wait(5)
+        watching.save_looks(self.host, [(now(), {})], self.guard)
+
+    monkeypatch.setattr(watching.hosts, "connect", lambda host, *, stays: nullcontext())
+    monkeypatch.setattr(watching._Visit, "look", look)
+    watching.enqueue_due_watches()
+    jobs.run(Job.objects.get().pk)
+    assert set(Host.objects.exclude(observed_at=None).values_list("slug", flat=True)) == {"a", "b", "c"}
+    assert Host.objects.get(pk=hosts["faulty"].pk).observation_error == "no such column"
+    assert list(Job.objects.order_by("pk").values_list("state", flat=True)) == ["done", "queued"]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_watch_that_another_took_over_ends_and_stores_nothing(short, host, monkeypatch):
+    def look(self) -> None:
+        Job.objects.update(attempt=7)  # another worker's
+        watching.save_looks(self.host, [(now(), {})], self.guard)
+
+    monkeypatch.setattr(watching.hosts, "connect", lambda host, *, stays: nullcontext())
+    monkeypatch.setattr(watching._Visit, "look", look)
+    watching.enqueue_due_watches()
+    assert not jobs.run(Job.objects.get().pk)
+    host.refresh_from_db()
+    assert (host.observed_at, Job.objects.count()) == (None, 1)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_host_that_cannot_be_reached_says_so_and_the_next_watch_asks_again(short, host):
     Host.objects.filter(pk=host.pk).update(host_key="")
     watching.enqueue_due_watches()
     jobs.run(Job.objects.get().pk)
     host.refresh_from_db()
     assert (host.observation_error, host.observed_at) == (f"The key of {host} is not accepted yet.", None)
     assert not DiskStatistics.objects.exists()
-    watching.enqueue_due_watches()
-    assert Job.objects.count() == 1
-    Job.objects.update(finished_at=now() - timedelta(minutes=2))
-    watching.enqueue_due_watches()
-    assert Job.objects.count() == 2
+    assert Job.objects.filter(state="queued").count() == 1
 
 
 def test_only_a_host_with_libvirt_and_an_accepted_key_is_observed():

@@ -8,9 +8,9 @@ import sys
 import pytest
 
 from experiments.campaigns import hosts
-from experiments.fleet import watching
 from experiments.models import FileSystem, ObservedPool
 from tests import factories
+from tests.experiments.fleet.visits import watch_for
 from tests.experiments.laboratory.conftest import SHORT, begun, do, said, started, wait_for_end
 from tests.experiments.runner import conftest as runners
 
@@ -74,7 +74,7 @@ def test_pools_of_libvirt_are_listed_through_a_runner(transactional_db, live_ser
     words = ("pool-create-as", "images", "dir", "--target", str(qemu_lab.pool / "libvirt"))
     qemu_lab.inside("virsh", "-c", "qemu:///system", *words)
     try:
-        assert watching.watch_for(runner.host, 1), runner.host.observation_error
+        assert watch_for(runner.host, 1), runner.host.observation_error
         assert ObservedPool.objects.filter(host=runner.host, name="images").exists()
         assert "refused" not in runner.log
     finally:

@@ -15,6 +15,7 @@ from experiments.laboratory.transport import remote
 from experiments.models import DiskStatistics, ObservedMachine
 from kdb.models import Job
 from tests import factories
+from tests.experiments.fleet.visits import watch_for
 from tests.experiments.laboratory.conftest import do, wait_until
 
 pytestmark = [pytest.mark.server, pytest.mark.slow, pytest.mark.django_db(transaction=True)]
@@ -73,7 +74,7 @@ def test_a_machine_is_found_watched_and_missed(host, mail, lab):
 
     worker = threading.Thread(target=work)
     worker.start()
-    assert watching.watch_for(host, 11)
+    assert watch_for(host, 11)
     worker.join()
 
     machine = ObservedMachine.objects.get()
@@ -89,14 +90,14 @@ def test_a_machine_is_found_watched_and_missed(host, mail, lab):
 
     # What it did while nobody looked is known by the next look.
     reads(mail, 10)
-    watching.watch_for(host, 1)
+    watch_for(host, 1)
     assert 50 * MIB <= sum(row.read_bytes for row in DiskStatistics.objects.all()) <= 52 * MIB
 
     # The daemon is gone: said, and no row.
     rows = DiskStatistics.objects.count()
     lab.stop_libvirt()
     try:
-        assert not watching.watch_for(host, 1)
+        assert not watch_for(host, 1)
         host.refresh_from_db()
         assert "virsh list" in host.observation_error
         assert DiskStatistics.objects.count() == rows
@@ -110,12 +111,12 @@ def test_a_machine_is_found_watched_and_missed(host, mail, lab):
         f"definition=$({virsh} dumpxml mail --inactive | sed '/<uuid>/d'); {virsh} destroy mail; {virsh} undefine mail"
     )
     lab.inside("sh", "-c", f'{anew}; echo "$definition" | {virsh} define /dev/stdin && {virsh} start mail')
-    watching.watch_for(host, 6)
+    watch_for(host, 6)
     machine.refresh_from_db()
     (other,) = ObservedMachine.objects.exclude(pk=machine.pk)
     assert (machine.is_running, other.is_running, other.name) == (False, True, "mail")
     # Two looks are needed, which take longer than six seconds on a busy machine.
-    wait_until(lambda: watching.watch_for(host, 6) and DiskStatistics.objects.filter(disk__machine=other).exists())
+    wait_until(lambda: watch_for(host, 6) and DiskStatistics.objects.filter(disk__machine=other).exists())
     assert read_by(machine) <= 52 * MIB
 
     lab.inside("virsh", "-c", libvirt.URI, "destroy", "mail")

@@ -20,6 +20,7 @@ from modelling.own_lab import laboratories
 from modelling.own_lab.content import Choice
 from tests import factories
 from tests.experiments.fleet.driver.machines import DISK_MIB, Loaded, Machine, mount_pool
+from tests.experiments.fleet.visits import watch_for
 from tests.experiments.laboratory.conftest import keys, qemu_lab, stock_lab, wait_until  # noqa: F401 - fixtures
 from tests.kdb.jobs.test_worker import Place, kill
 from tests.modelling.fleet.moving.fleets import numbers_for_xfs
@@ -103,7 +104,7 @@ def place(tmp_path, migrated_sqlite, lab):
 def watched(host) -> dict[str, ObservedMachine]:
     """Return the machines of the host by name, after another time of watching."""
     host.refresh_from_db()
-    assert watching.watch_for(host, WATCHED_SECONDS), host.observation_error
+    assert watch_for(host, WATCHED_SECONDS), host.observation_error
     host.refresh_from_db()
     return {machine.name: machine for machine in ObservedMachine.objects.all()}
 
