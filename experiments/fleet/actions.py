@@ -16,7 +16,7 @@ MIN_SECONDS, MAX_SECONDS = 5, 60  # s between two looks
 
 
 def turn_on(host: Host, *, user: User, every: int = 10) -> None:
-    """Watch the disks of its virtual machines from now on; safe to call again.
+    """Watch the disks of its virtual machines from now on, and list them at once; safe to call again.
 
     every : s between two looks, MIN_SECONDS to MAX_SECONDS
     Raises hosts.HostError where the host cannot be watched.
@@ -28,7 +28,9 @@ def turn_on(host: Host, *, user: User, every: int = 10) -> None:
     with transaction.atomic():
         locked = hosts.locked(host.pk)
         before = (locked.is_observed, locked.observed_every)
-        Host.objects.filter(pk=host.pk).update(is_observed=True, observed_every=every, observation_error="")
+        Host.objects.filter(pk=host.pk).update(
+            is_observed=True, observed_every=every, observation_error="", listed_at=None
+        )
         if before != (True, every):
             note(host, user, "observation on", f"every {every} s")
         watching.enqueue_watch(host.laboratory)
@@ -41,6 +43,11 @@ def turn_off(host: Host, *, user: User) -> None:
         Host.objects.filter(pk=host.pk).update(is_observed=False, observation_error="")
         if locked.is_observed:
             note(host, user, "observation off", "")
+
+
+def list_now(host: Host) -> None:
+    """Have the machines and pools of a host listed at its next look."""
+    Host.objects.filter(pk=host.pk).update(listed_at=None)
 
 
 def change_machine(machine: ObservedMachine, fields: dict[str, Any], *, user: User) -> None:

@@ -162,7 +162,7 @@ class ObservedHostViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, OfHo
     @documented("observed_hosts_turn_on", request=ObserveSerializer, responses=ObservedHostSerializer)
     @action(detail=True, methods=["post"], url_path="turn-on")
     def turn_on(self, request: Request, slug: str) -> Response:
-        """Watch its virtual machines from now on."""
+        """Watch its virtual machines from now on, and list them and the pools at once."""
         host = self.get_object()
         form = ObserveForm({"every": host.observed_every, **fields_of(request, ObserveSerializer)})
         refuse_faults(form)

@@ -10,6 +10,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from playwright.sync_api import Page
 from tests.experiments.fleet.driver.machines import Machine, mount_pool
 from tests.experiments.laboratory.conftest import stock_lab  # noqa: F401 - a fixture
 from tests.kdb.jobs.test_serve import ROOT, Server, start  # noqa: F401 - a fixture
+from tests.laboratory.stock_host import StockHost
 
 pytestmark = [pytest.mark.nightly, pytest.mark.server, pytest.mark.slow]
 
@@ -117,6 +119,38 @@ class Operator:
             self.page.reload()
         raise AssertionError(self.page.get_by_role("main").inner_text())
 
+    def registers(self, lab: StockHost, meanwhile: Callable[[], None] = lambda: None) -> None:
+        """Sign in, register the host, and accept its key. meanwhile : what happens before that"""
+        page = self.page
+        self.goes("/accounts/login/?next=/laboratory/hosts/new/")
+        page.get_by_label("Username").fill("ada")
+        page.get_by_label("Password").fill(PASSWORD)
+        self.presses("Sign in")
+        fields = {"name": "Lab", "slug": "lab", "address": "127.0.0.1", "port": str(lab.port), "key_name": "lab"}
+        fields |= {"login": lab.login, "pools": f"{lab.pool} image", "guest_image": str(lab.image)}
+        for name, text in fields.items():
+            page.fill(f"[name={name}]", text)
+        kvm = page.locator("[name=hypervisor] option", has_text="kvm").get_attribute("value")
+        page.select_option("[name=hypervisor]", kvm)  # a check would find that this machine emulates it
+        page.check("[name=uses_sudo]")
+        page.check("[name=drivers][value=libvirt]")
+        self.presses("Register")
+        self.sees("Is this the host?")
+        meanwhile()
+        self.presses("Accept this key")
+        self.sees("Processor")
+
+    def watches(self, pools: tuple[str, ...]) -> None:
+        """Let its machines be watched, and moved to these pools."""
+        self.follows("Observe them")
+        self.presses("Observe")
+        self.looks_until("Machines may be moved here")
+        for name in pools:
+            pool = self.page.get_by_role("article", name=name)
+            pool.get_by_label("Machines may be moved here").check()
+            pool.get_by_role("button").click()
+            self.page.wait_for_load_state()
+
     def moves_while_all_workers_are_killed(self, server: Server) -> str:
         """Follow a move whose worker is killed in the midst of the copy, and return its address."""
         self.page.locator("progress").wait_for()
@@ -140,35 +174,8 @@ def disk_of(machine: Machine) -> str:
 def test_an_operator_needs_nothing_but_a_browser(page, server, stock_lab, mail):  # noqa: F811
     ada = Operator(page, f"http://127.0.0.1:{server.port}")
 
-    # Register
-    ada.goes("/accounts/login/?next=/laboratory/hosts/")
-    page.get_by_label("Username").fill("ada")
-    page.get_by_label("Password").fill(PASSWORD)
-    ada.presses("Sign in")
-    ada.follows("Register a host")
-    fields = {"name": "Lab", "slug": "lab", "address": "127.0.0.1", "port": str(stock_lab.port), "key_name": "lab"}
-    fields |= {"login": stock_lab.login, "pools": f"{stock_lab.pool} image", "guest_image": str(stock_lab.image)}
-    for name, text in fields.items():
-        page.fill(f"[name={name}]", text)
-    kvm = page.locator("[name=hypervisor] option", has_text="kvm").get_attribute("value")
-    page.select_option("[name=hypervisor]", kvm)  # a check would find that this machine emulates it
-    page.check("[name=uses_sudo]")
-    page.check("[name=drivers][value=libvirt]")
-    ada.presses("Register")
-    ada.sees("Is this the host?")
-    kill_workers(server)
-    ada.presses("Accept this key")
-    ada.sees("Processor")
-
-    # Watch
-    ada.follows("Observe them")
-    ada.presses("Observe")
-    ada.looks_until("Machines may be moved here")
-    for name in ("xfs", "btrfs"):
-        pool = page.get_by_role("article", name=name)
-        pool.get_by_label("Machines may be moved here").check()
-        pool.get_by_role("button").click()
-        page.wait_for_load_state()
+    ada.registers(stock_lab, meanwhile=lambda: kill_workers(server))
+    ada.watches(pools=("xfs", "btrfs"))
     ada.follows("mail-1")
     page.get_by_label("File system inside").select_option("ext4")
     ada.presses("Save")

@@ -62,6 +62,9 @@ def _handle_button(request: HttpRequest, host: Host, form: ObserveForm, pools: d
             if form.is_valid():
                 actions.turn_on(host, user=user_of(request), **form.cleaned_data)
             return form.is_valid()
+        case ["list"]:
+            actions.list_now(host)
+            return True
         case ["off"]:
             actions.turn_off(host, user=user_of(request))
             return True

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from django.utils.timezone import now
 
 from experiments.models import FileSystem, ObservedMachine
 from experiments.published_evidence import signatures
@@ -52,6 +53,16 @@ def test_an_operator_turns_observation_on_and_the_trail_says_who(client, operato
     assert "/laboratory/trail/?host=lab-1" in response.content.decode()
     (entry,) = host.audit_entries.all()
     assert (entry.actor, entry.action, entry.detail) == (operator, "observation on", "every 15 s")
+
+
+def test_an_operator_has_a_new_pool_listed_without_waiting(client, operator):
+    seen = now()
+    host = factories.make_host("lab-1", registered_by=operator, is_observed=True, observed_at=seen, listed_at=seen)
+    assert "were listed at" in client.get("/laboratory/hosts/lab-1/observed/").content.decode()
+    response = client.post("/laboratory/hosts/lab-1/observed/", {"do": "list"}, follow=True)
+    host.refresh_from_db()
+    assert host.listed_at is None
+    assert "Machines and pools are listed at the next." in response.content.decode()
 
 
 def test_the_list_says_where_a_machine_lies_what_it_does_and_what_that_is_like(client, machine):
