@@ -11,7 +11,6 @@ from .answer_pages import views as answer_views
 from .answer_store.previews import views as preview_views
 from .answer_store.subscriptions import feed as answer_feed
 from .answer_store.subscriptions import views as following_views
-from .ask import views as ask_views
 from .ask.advice import views as advisor_views
 from .ask.guides import views as guide_views
 from .claims import views as claim_views
@@ -36,8 +35,6 @@ urlpatterns = [
     path("status/", about_views.status_page, name="status-page"),
     path("known/<slug:slug>/", about_views.known, name="known"),
     path("choices/", answer_views.choices, name="question-choices"),
-    path("machines/", ask_views.machines, name="machines"),
-    path("machines/<int:pk>/delete/", ask_views.forget_machine, name="forget-machine"),
     path("laboratories/", here_views.laboratory_list, name="my-laboratories"),
     path("laboratories/<slug:slug>/", here_views.laboratory_detail, name="my-laboratory"),
     path("laboratories/sittings/<int:pk>/", here_views.sitting_detail, name="sitting"),

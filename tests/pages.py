@@ -61,7 +61,6 @@ PRIVATE = [
     "/contributors/your-name/",
     "/accounts/second-factor/",
     "/following/",
-    "/machines/",
     "/laboratories/",
     "/laboratories/ours/",
     "/laboratories/ours/series/",

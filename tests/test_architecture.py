@@ -332,7 +332,6 @@ WRITERS = {
     "QualityReport": "modelling.prediction.validation.reports",
     "PublicationPreview": "modelling.answer_store.previews.preview",
     "RevisionEffects": "modelling.answer_store.previews.effects",
-    "KeptMachine": "modelling.ask.machines",
     "FollowedQuestion": "modelling.answer_store.subscriptions.followers",
     "SeriesChange": "modelling.own_lab.changes.detection",
     "SharedSeries": "modelling.own_lab.changes.shared",

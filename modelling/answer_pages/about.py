@@ -10,7 +10,7 @@ from kdb.web.addresses import site_of
 from modelling.answer_store.selectors import answer_in, snapshot_or_none
 from modelling.answer_store.versions import current_answers
 from modelling.answers import words
-from modelling.ask.selectors import KEPT_FACTS, facts_in_words
+from modelling.ask.selectors import FACTS_OF_MACHINE, facts_in_words
 from modelling.evidence import names
 from modelling.evidence.axes import AXES, NATIVE
 from modelling.evidence.forms import QuestionForm
@@ -63,14 +63,14 @@ def known(request: HttpRequest, slug: str) -> HttpResponse:
     Answers that a worker has to compute first are listed as such.
     """
     workloads, hypervisors = names.names()["workload"], names.names()["hypervisor_or_native"]
-    form = VisitorForm({**{name: request.GET.get(name, "") for name in (*KEPT_FACTS, "text")}, "workload": slug})
+    form = VisitorForm({**{name: request.GET.get(name, "") for name in (*FACTS_OF_MACHINE, "text")}, "workload": slug})
     if slug not in workloads or not form.is_valid():
         raise Http404(f"no workload {slug} on such a machine")
     facts, hypervisor = form.given, form.cleaned_data["hypervisor"] or None
     address = known_address(slug, facts)
     if request.get_full_path() != address:
         return redirect(address)
-    beside = {name: facts[name] for name in KEPT_FACTS[1:] if name in facts}
+    beside = {name: facts[name] for name in FACTS_OF_MACHINE[1:] if name in facts}
     snapshots = current_answers(choices_for(slug, hypervisor))
     answers = {question: answer_in(snapshot) for question, snapshot in snapshots.items() if snapshot}
     choices = summarize_choices(answers, beside)

@@ -17,7 +17,7 @@ from modelling.answers.content import MeasuredRatio, RankedEntry
 from modelling.answers.words import WEIGHT_DECIMALS
 from modelling.ask.selectors import (
     DISKS,
-    KEPT_FACTS,
+    FACTS_OF_MACHINE,
     LONGEST_TEXT,
     MACHINE_FIELDS,
     Machine,
@@ -215,7 +215,7 @@ class VisitorForm(AskForm):
     def leaves_choice_open(self) -> bool:
         """Return whether the text of a valid form names a workload, perhaps a machine, but no axis."""
         is_whole = self.chosen is not None and self.chosen.is_whole and not self.cleaned_data["axis"]
-        return is_whole and not self.is_open and self.given_besides_text.keys() <= {"workload", *KEPT_FACTS}
+        return is_whole and not self.is_open and self.given_besides_text.keys() <= {"workload", *FACTS_OF_MACHINE}
 
     @property
     def is_answered_by_page(self) -> bool:
@@ -265,14 +265,6 @@ class VisitorForm(AskForm):
     def question(self) -> Question:
         self.axis = self.cleaned_data["axis"] or _open_axis(self.cleaned_data)
         return super().question()
-
-    @property
-    def facts(self) -> dict[str, Any]:
-        """Return the facts of the machine, as query parameters and stored machines have them."""
-        if not self.is_bound or not self.is_valid():
-            return {}
-        data = {**self.cleaned_data, "images": self.cleaned_data["images"] or self.cleaned_data["host_fs"]}
-        return {name: data[name] for name in KEPT_FACTS if data[name]}
 
     # Fields and choices for templates
 

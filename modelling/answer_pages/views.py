@@ -34,7 +34,7 @@ from modelling.answer_store.views import at_permanent_addresses
 from modelling.answers import words
 from modelling.answers.content import Answer
 from modelling.answers.next_runs import campaign_address
-from modelling.ask.selectors import KEPT_FACTS, Machine, Word, fit, kept_machines
+from modelling.ask.selectors import FACTS_OF_MACHINE, Machine, Word, fit
 from modelling.evidence import counts, names
 from modelling.evidence.axes import AXES
 from modelling.evidence.choices import compared_under
@@ -135,24 +135,22 @@ def respond(
 ) -> HttpResponse:
     """Respond with the content alone for htmx, else in its page. context : title and addresses of an answer
 
-    form : a valid one, with the facts of a machine, which a signed-in user may keep
+    form : a valid one, of the question that a signed-in user may follow
     """
     is_fragment = wants_fragment(request)
-    of_user: dict[str, Any] = {"machines": None, "facts": form.facts if form else {}, "follow": None, "on_machines": []}
-    if request.user.is_authenticated:
-        if form and not form.is_open:
-            question = form.question()
-            of_user["follow"] = button(request.user, question)
-            if HERE not in request.GET:
-                of_user["on_machines"] = [
-                    (laboratory.name, words.address(question, beside={HERE: laboratory.slug}))
-                    for laboratory in laboratories_on(question, request.user)
-                ]
-        of_user["machines"] = kept_machines(request.user, form.cleaned_data["workload"] or "" if form else "")
+    of_user: dict[str, Any] = {"follow": None, "on_machines": []}
+    if request.user.is_authenticated and form and not form.is_open:
+        question = form.question()
+        of_user["follow"] = button(request.user, question)
+        if HERE not in request.GET:
+            of_user["on_machines"] = [
+                (laboratory.name, words.address(question, beside={HERE: laboratory.slug}))
+                for laboratory in laboratories_on(question, request.user)
+            ]
     if is_fragment:
         beside = "".join(
             render_to_string(f"modelling/{name}.html", {**of_user, "is_fragment": True}, request)
-            for name in ("_on_machines", "_follow", "_machines")
+            for name in ("_on_machines", "_follow")
         )
         return HttpResponse(content + beside, status=status)
     context = {"title": "", "address": "", "feed_address": "", "linked_data": "", **context}
@@ -350,7 +348,7 @@ def _context(asked: AskedQuestion, kept: AnswerVersion, site: str) -> dict[str, 
 
 def known_address(workload: str, facts: Mapping[str, Any]) -> str:
     """Return the address of the summary of choices for a workload. facts : of the machine, and the text"""
-    asked = {name: facts[name] for name in (*KEPT_FACTS, "text") if facts.get(name)}
+    asked = {name: facts[name] for name in (*FACTS_OF_MACHINE, "text") if facts.get(name)}
     return reverse("known", args=[workload]) + (f"?{urlencode(asked)}" if asked else "")
 
 

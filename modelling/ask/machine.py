@@ -5,8 +5,8 @@ from dataclasses import asdict, dataclass
 
 # Kinds of disks: the kinds of storage of case studies, and one that none has.
 DISKS = {"hdd": "hard disks", "ssd": "solid state (SSD)", "nvme": "NVMe", "network": "network storage"}
-# Fields of a stored machine.
-KEPT_FACTS = ("hypervisor", "disks", "images", "guest_os_family", "vm_count")
+# Facts of a machine that an address holds.
+FACTS_OF_MACHINE = ("hypervisor", "disks", "images", "guest_os_family", "vm_count")
 
 
 @dataclass(frozen=True)

@@ -1,22 +1,20 @@
-"""Offer readings of texts, fits and stored machines to other rooms."""
+"""Offer readings of texts and fits to other rooms."""
 
 from collections.abc import Mapping
 from typing import Any
-from urllib.parse import urlencode
 
 from modelling.evidence import names
-from modelling.models import KeptMachine
 
 from .fit import Fit, fit
 from .forms import MACHINE_FIELDS, machine_fields, parse_host_storage
 from .gather import read_text
 from .language.content import Reading, Said, Word
 from .language.parsing import LONGEST as LONGEST_TEXT
-from .machine import DISKS, KEPT_FACTS, Machine
+from .machine import DISKS, FACTS_OF_MACHINE, Machine
 
 __all__ = [
     "DISKS",
-    "KEPT_FACTS",
+    "FACTS_OF_MACHINE",
     "LONGEST_TEXT",
     "MACHINE_FIELDS",
     "Fit",
@@ -26,29 +24,14 @@ __all__ = [
     "Word",
     "facts_in_words",
     "fit",
-    "kept_machines",
     "machine_fields",
     "parse_host_storage",
     "read_text",
 ]
 
 
-def kept_machines(owner: Any, workload: str = "") -> list[dict[str, Any]]:
-    """Return pk, name, facts in words and address of the owner's machines. workload : for the address, or "" """
-    return [
-        {"pk": row.pk, "name": row.name, "facts": facts_in_words(vars(row)), "address": address_of(row, workload)}
-        for row in KeptMachine.objects.filter(owner=owner)
-    ]
-
-
-def address_of(machine: KeptMachine, workload: str = "") -> str:
-    """Return the address of the first page with this machine filled in."""
-    facts = {name: value for name in KEPT_FACTS if (value := getattr(machine, name))}
-    return "/?" + urlencode({**({"workload": workload} if workload else {}), **facts})
-
-
 def facts_in_words(facts: Mapping[str, Any]) -> str:
-    """Write the facts of a machine: "KVM, NVMe, 3 at once". facts : some of KEPT_FACTS"""
+    """Write the facts of a machine: "KVM, NVMe, 3 at once". facts : some of FACTS_OF_MACHINE"""
     known, images, count = names.names(), facts.get("images"), facts.get("vm_count")
     in_words = [
         known["hypervisor_or_native"].get(facts.get("hypervisor", "")),

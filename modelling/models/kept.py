@@ -316,7 +316,7 @@ class HypothesisScore(Judgement):
 
 
 class KeptMachine(models.Model):
-    """A machine that its owner stored under a name, to fill in forms with. Empty fields are not stated."""
+    """Not used any more: a machine of its owner, whose facts an address holds as well."""
 
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="machines")
     name = models.CharField(max_length=60)

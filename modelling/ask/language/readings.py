@@ -18,7 +18,7 @@ from modelling.evidence.axes import AXES, KINDS, NATIVE, Axis, axis_left_open, e
 from modelling.evidence.question import Question
 from modelling.evidence.words import listed
 
-from ..machine import KEPT_FACTS
+from ..machine import FACTS_OF_MACHINE
 from .content import Pointer, Reading, Said, Unknown, Word
 from .lexicon import Lexicon, fold_text
 from .parsing import PLACE, Group, Parsed, Piece, parse
@@ -326,7 +326,7 @@ class TextReader:
             label = f"{label.rpartition(': which ')[0]}, {words.THING[draft.axis]}: {named}?"
         if draft.is_whole and workload:
             label = f"{label.rpartition(': which ')[0]}: what to choose"
-            facts = {name: beside[name] for name in (*KEPT_FACTS, "text") if name in beside}
+            facts = {name: beside[name] for name in (*FACTS_OF_MACHINE, "text") if name in beside}
             address = f"/known/{workload}/?{urlencode(facts)}"
         elif entries and workload:
             address = comparison_address(question, entries, text=self.parsed.text)

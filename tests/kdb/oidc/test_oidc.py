@@ -40,7 +40,7 @@ def signed_in(client: Client) -> str:
 
 
 def test_a_new_person_gets_an_account_without_roles_and_comes_to_where_they_wanted(client, provider):
-    assert sign_in(client, provider, f"{START}?next=/machines/").url == "/machines/"
+    assert sign_in(client, provider, f"{START}?next=/following/").url == "/following/"
     ada = User.objects.get()
     assert (signed_in(client), ada.has_usable_password(), list(ada.groups.all())) == ("ada", False, [])
     again = Client()
