@@ -20,10 +20,10 @@ from kdb.web.rates import spend, spent
 
 HOLD_SECONDS = 10  # that a poll is held open while there is no command
 MAX_HELD_POLLS = 8  # in a process, each of which takes one of its 32 threads
-PAUSE_SECONDS = 15  # until the next poll of a runner whose poll was not held
+PAUSE_SECONDS = 25  # until the next poll of a runner whose poll was not held
 BUSY_PAUSE_SECONDS = 1  # the same where its host had a command within BUSY_SECONDS
 BUSY_SECONDS = 60
-NOTED_EVERY = timedelta(seconds=40)  # how often a poll is noted as a heartbeat
+NOTED_EVERY = timedelta(seconds=35)  # how often a poll is noted as a heartbeat
 SILENT_SECONDS = 90  # without a poll, after which a runner counts as gone
 TAKEN_SECONDS = 30  # within which a live runner leases a command
 GRACE_SECONDS = 15  # beyond a command's own time limit, for transport
@@ -31,6 +31,27 @@ MOST_BYTES = 16 * 2**20  # of a command's input, and of its output
 MOST_ERROR_BYTES = 2**16
 _SHORT, _LONG = 0.05, 0.5  # s between two queries
 _may_hold = threading.BoundedSemaphore(MAX_HELD_POLLS)
+
+
+class _AskedHosts:
+    """The hosts with commands that no runner has: one query of a process for all polls that it holds open."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._hosts = frozenset[int]()
+        self._known_until = 0.0
+
+    def has(self, host_id: int) -> bool:
+        """Tell whether the host has such a command, as of half of _LONG ago at most."""
+        with self._lock:
+            if time.monotonic() > self._known_until:
+                waiting = AskedCommand.objects.filter(leased_by="", outcome="", expires_at__gt=now())
+                self._hosts = frozenset(waiting.values_list("host_id", flat=True))
+                self._known_until = time.monotonic() + _LONG / 2
+            return host_id in self._hosts
+
+
+_asked_hosts = _AskedHosts()
 
 
 def is_heard(host: Host) -> bool:
@@ -105,7 +126,8 @@ def lease(host: Host, runner: str, held: Collection[int], room: int) -> tuple[li
         while not leased and time.monotonic() < until:
             time.sleep(pause)
             pause = min(pause * 1.2, _LONG)
-            leased = _lease_now(host, runner, held, room)
+            if _asked_hosts.has(host.pk) or _is_busy(host.pk):
+                leased = _lease_now(host, runner, held, room)
     finally:
         _may_hold.release()
     return leased, 0

@@ -150,6 +150,18 @@ def test_so_many_questions_are_held_open_and_the_next_shall_come_again(host, pos
     assert post("lease", asked).json()["pause_seconds"] == 0
 
 
+def test_questions_that_are_held_ask_the_database_together(host, django_assert_num_queries):
+    asked = queue._AskedHosts()
+    with django_assert_num_queries(1):
+        assert not any(asked.has(pk) for pk in (host.pk, 17, 18))
+    command(host)
+    other = make_host()
+    command(other, leased_by=OURS)
+    asked._known_until = 0.0  # half a second later
+    with django_assert_num_queries(1):
+        assert [asked.has(pk) for pk in (host.pk, other.pk)] == [True, False]
+
+
 def test_an_idle_question_that_is_not_held_is_two_short_queries_and_comes_again_late(
     host, post, monkeypatch, django_assert_num_queries
 ):
