@@ -83,7 +83,6 @@ DEEDS = {
     "drafts/<slug:slug>/upload/",
     "drafts/bundle/",
     "following/<int:pk>/stop/",
-    "machines/<int:pk>/delete/",
 }
 
 

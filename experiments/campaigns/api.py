@@ -278,9 +278,10 @@ class FreezeViewSet(OperatorViewSet):
     @extend_schema(operation_id="freeze_set", tags=[HOSTS], request=FreezeFieldsSerializer)
     def update(self, request: Request) -> Response:
         """Freeze all hosts: let no run and no move begin. What is under way ends as usual."""
+        user = self._administrator()
         fields = FreezeFieldsSerializer(data=fields_of(request, FreezeFieldsSerializer))
         fields.is_valid(raise_exception=True)
-        hosts.freeze_all(fields.validated_data["reason"], user=self._administrator())
+        hosts.freeze_all(fields.validated_data["reason"], user=user)
         return self.retrieve(request)
 
     @extend_schema(operation_id="freeze_end", tags=[HOSTS])

@@ -18,7 +18,7 @@ from rest_framework.reverse import reverse
 
 from experiments import permissions
 from experiments.campaigns.api import OperatorViewSet, listed
-from experiments.models import Host, ObservedMachine
+from experiments.models import Host, HostAuditEntry, ObservedMachine
 from experiments.records.api.serializers import ReadSerializer, Slug
 from kdb.accounts.users import user_of
 from kdb.api.bodies import Fields, fields_of
@@ -363,6 +363,7 @@ class TrailPages(PageNumberPagination):
 class TrailViewSet(OperatorViewSet):
     """Who did what on your hosts, and with your tokens."""
 
+    queryset = HostAuditEntry.objects.none()
     serializer_class = TrailEntrySerializer
     pagination_class = TrailPages  # type: ignore[assignment]
 
