@@ -160,7 +160,7 @@ def test_two_machines_are_told_and_moved_to_their_pools_and_one_is_taken_back(pa
     assert re.search(r"mail-1.*kept promise: requests are served [23]\.\d+× as fast as before", shown)
 
     # Kept, and taken back
-    ada.follows(re.compile("files-1"))
+    ada.follows(re.compile("files-1.*to"))
     ada.sees("Worse: on the same load a request takes longer than before.")
     ada.moves_back()
     assert disk_of(files).startswith(xfs)
