@@ -38,6 +38,7 @@ JOB = "observe_hosts"
 SECONDS = 60  # length of one job
 AT_ONCE = 16  # hosts that one job visits
 LIST_EVERY = timedelta(minutes=10)
+LOOKS_A_LIST = 30  # at least, as a list costs as much as ten looks
 LIST_NEW = timedelta(minutes=1)  # at least between two lists, where the counters show an unknown machine
 RETRY_AFTER = timedelta(minutes=1)  # after a visit that failed
 MAX_GUESTS_ASKED = 20  # whose file systems are looked for after one list
@@ -45,19 +46,19 @@ _PAUSE_SECONDS = 1.0  # between two questions which hosts are due
 _KEEP_JOBS = timedelta(days=1)
 
 SECONDS_A_MACHINE = 0.6  # of the interval between looks: a look costs its host 2.5 ms of a core for each machine
-SECONDS_A_HOST = 0.3  # of the interval: a look costs the worker COST ms of a core
+SECONDS_A_HOST = 0.3  # of the interval: a look costs the worker 13 ms of a core
 LONGEST_SECONDS = 60.0  # most that these numbers make of the interval
 
 Look = tuple[datetime, dict[str, dict[str, Counts]]]  # time; counters by runs_as and disk
 Source = ObservedMachine.GuestSource
 
 
-def interval(every: float, machines: int, shortest: float = 0.0, hosts: int = 1) -> float:
+def interval(every: float, machines: int, hosts: int = 1) -> float:
     """Return the seconds between two looks: as configured, or more where many machines or hosts make them expensive.
 
-    shortest : of the driver. Sums lose nothing by longer intervals, as counters go on.
+    Sums lose nothing by longer intervals, as counters go on.
     """
-    return max(every, shortest, min(max(machines * SECONDS_A_MACHINE, hosts * SECONDS_A_HOST), LONGEST_SECONDS))
+    return max(every, min(max(machines * SECONDS_A_MACHINE, hosts * SECONDS_A_HOST), LONGEST_SECONDS))
 
 
 def watch(run: jobs.JobRun, laboratory: str) -> None:
@@ -68,10 +69,10 @@ def watch(run: jobs.JobRun, laboratory: str) -> None:
     threads = ThreadPoolExecutor(AT_ONCE)
     try:
         while time.monotonic() < end:
-            for host in _due(laboratory, visited):
+            for host, every in _due(laboratory, visited).items():
                 if host.pk not in visits:
                     visited[host.pk] = now()
-                    visits[host.pk] = threads.submit(_visit_in_thread, host, partial(run.step, 0))
+                    visits[host.pk] = threads.submit(_visit_in_thread, host, partial(run.step, 0), every)
             time.sleep(min(_PAUSE_SECONDS, max(end - time.monotonic(), 0)))
             for pk in [pk for pk, visit in visits.items() if visit.done()]:
                 visits.pop(pk).result()
@@ -83,27 +84,34 @@ def watch(run: jobs.JobRun, laboratory: str) -> None:
     enqueue_watch(laboratory, instead_of=run.job_id)
 
 
-def _due(laboratory: str, visited: Mapping[int, datetime]) -> list[Host]:
-    """Return the hosts to visit now. One query. visited : host to its last visit, of which it waits after a failure"""
-    observed = list(
-        Host.objects.filter(is_observed=True, laboratory=laboratory, blocked_reason="").annotate(
-            running=Count("observed_machines", filter=Q(observed_machines__is_running=True))
-        )
-    )
-    at, due = now(), list[Host]()
-    for host in observed:
-        shortest = listing_driver(host).shortest_seconds if host.manager else 0.0
-        every = timedelta(seconds=interval(host.observed_every, host.running, shortest, len(observed)))
-        latest = [moment for moment in (host.observed_at, visited.get(host.pk)) if moment]
-        if not latest or at - max(latest) >= (RETRY_AFTER if host.observation_error else every):
-            due.append(host)
-    return due
+def _due(laboratory: str, visited: Mapping[int, datetime]) -> dict[Host, timedelta]:
+    """Return the hosts to visit now, each with the time between two looks. One query, another where a host is due.
+
+    visited : host to its last visit, of which it waits after a failure
+    """
+    observed = Host.objects.filter(is_observed=True, laboratory=laboratory, blocked_reason="")
+    counted = observed.annotate(running=Count("observed_machines", filter=Q(observed_machines__is_running=True)))
+    rows = list(counted.values_list("pk", "observed_every", "observed_at", "observation_error", "running"))
+    at, due = now(), dict[int, tuple[timedelta, timedelta | None]]()
+    for pk, seconds, observed_at, error, running in rows:
+        every = timedelta(seconds=interval(seconds, running, hosts=len(rows)))
+        latest = [moment for moment in (observed_at, visited.get(pk)) if moment]
+        since = at - max(latest) if latest else None
+        if since is None or since >= (RETRY_AFTER if error else every):
+            due[pk] = every, since
+    hosts_due = {}
+    for pk, host in Host.objects.in_bulk(due).items() if due else ():
+        every, since = due[pk]
+        shortest = timedelta(seconds=listing_driver(host).shortest_seconds if host.manager else 0)
+        if since is None or since >= shortest:
+            hosts_due[host] = max(every, shortest)
+    return hosts_due
 
 
-def _visit_in_thread(host: Host, guard: Callable[[], object]) -> bool:
+def _visit_in_thread(host: Host, guard: Callable[[], object], every: timedelta) -> bool:
     """Visit a host. A fault of KDB's own is stored like one of the host, and logged; the others are still watched."""
     try:
-        return visit(host, guard)
+        return visit(host, guard, every)
     except (jobs.LeaseLost, DatabaseError):
         raise
     except Exception as error:
@@ -113,14 +121,15 @@ def _visit_in_thread(host: Host, guard: Callable[[], object]) -> bool:
         connection.close()  # this thread's own
 
 
-def visit(host: Host, guard: Callable[[], object] = lambda: None) -> bool:
+def visit(host: Host, guard: Callable[[], object] = lambda: None, every: timedelta = timedelta(0)) -> bool:
     """Look at a host and store what was seen; return False where that failed, with the reason in observation_error.
 
     guard : called in each transaction; raises where another job took over
+    every : between two looks, LOOKS_A_LIST of which are at least between two lists
     """
     try:
         with hosts.connect(host, stays=True) as machine:
-            _Visit(host, machine, guard).look()
+            _Visit(host, machine, guard).look(max(LIST_EVERY, LOOKS_A_LIST * every))
     except ssh.KeyChanged as error:
         hosts.block(host, str(error))
         return _record_failure(host, error)
@@ -142,9 +151,9 @@ class _Visit:
         self.host, self.machine, self.guard = host, machine, guard
         self.driver: ListingDriver = listing_driver(host)(machine)
 
-    def look(self) -> None:
+    def look(self, list_every: timedelta = LIST_EVERY) -> None:
         before = now()
-        if is_due := self._was_listed_before(before - LIST_EVERY):
+        if is_due := self._was_listed_before(before - list_every):
             self.list_all()
             before = now()
         counts = self.driver.read_counters()

@@ -186,6 +186,8 @@ def test_each_host_is_due_after_its_interval_and_one_that_failed_after_a_minute(
     assert due() == {"old", "failed", "new"}
     assert due(failed=now() - timedelta(seconds=50), new=now()) == {"old"}
     assert due(failed=now() - timedelta(seconds=61)) == {"old", "failed", "new"}
+    Host.objects.filter(slug="old").update(drivers=["proxmox"])  # whose command takes long to start
+    assert due() == {"failed", "new"}
 
 
 def test_many_hosts_and_many_machines_are_looked_at_less_often():
@@ -193,7 +195,20 @@ def test_many_hosts_and_many_machines_are_looked_at_less_often():
     assert watching.interval(10, machines=1, hosts=100) == 30
     assert watching.interval(10, machines=50, hosts=1) == 30
     assert watching.interval(10, machines=1, hosts=200) == watching.interval(10, machines=500, hosts=9_000) == 60
-    assert watching.interval(60, machines=1, shortest=90) == 90
+
+
+@pytest.mark.parametrize(("seconds", "is_listed"), [(10, True), (60, False)])
+def test_hosts_that_are_looked_at_seldom_are_listed_seldom(host, monkeypatch, seconds, is_listed):
+    Host.objects.update(listed_at=now() - watching.LIST_EVERY - timedelta(seconds=1))
+    host.refresh_from_db()
+    driver = SimpleNamespace(read_counters=lambda: {}, list_all=listing)
+    monkeypatch.setattr(watching, "listing_driver", lambda host: lambda machine: driver)
+    monkeypatch.setattr(watching.hosts, "connect", lambda host, *, stays: nullcontext())
+    monkeypatch.setattr(watching._Visit, "find_guest_file_systems", lambda self, listed: None)
+    before = host.listed_at
+    assert watching.visit(host, every=timedelta(seconds=seconds))
+    host.refresh_from_db()
+    assert (host.listed_at > before) == is_listed
 
 
 @pytest.fixture
@@ -208,7 +223,7 @@ def test_a_watch_visits_all_its_hosts_at_once_whatever_one_of_them_does(short, m
     hosts = {slug: factories.make_host(slug, is_observed=True) for slug in ("a", "b", "c", "faulty")}
     both = threading.Barrier(3)
 
-    def look(self) -> None:
+    def look(self, list_every) -> None:
         if self.host.slug == "faulty":
             raise ValueError("no such column")
         both.wait(5)
@@ -225,7 +240,7 @@ def test_a_watch_visits_all_its_hosts_at_once_whatever_one_of_them_does(short, m
 
 @pytest.mark.django_db(transaction=True)
 def test_a_watch_that_another_took_over_ends_and_stores_nothing(short, host, monkeypatch):
-    def look(self) -> None:
+    def look(self, list_every) -> None:
         Job.objects.update(attempt=7)  # another worker's
         watching.save_looks(self.host, [(now(), {})], self.guard)
 
