@@ -6,13 +6,14 @@ from contextlib import ExitStack
 
 import pytest
 from django.db import connection
+from django.utils.timezone import now
 
 from experiments.campaigns import hosts
 from experiments.fleet import actions, watching
 from experiments.laboratory.targets import drivers, libvirt
 from experiments.laboratory.targets.drivers import RunSpec
 from experiments.laboratory.transport import remote
-from experiments.models import DiskStatistics, ObservedMachine
+from experiments.models import DiskStatistics, Host, ObservedMachine
 from kdb.models import Job
 from tests import factories
 from tests.experiments.fleet.visits import watch_for
@@ -111,6 +112,7 @@ def test_a_machine_is_found_watched_and_missed(host, mail, lab):
         f"definition=$({virsh} dumpxml mail --inactive | sed '/<uuid>/d'); {virsh} destroy mail; {virsh} undefine mail"
     )
     lab.inside("sh", "-c", f'{anew}; echo "$definition" | {virsh} define /dev/stdin && {virsh} start mail')
+    Host.objects.update(listed_at=now() - watching.LIST_NEW)  # since when what is not known is listed again
     watch_for(host, 6)
     machine.refresh_from_db()
     (other,) = ObservedMachine.objects.exclude(pk=machine.pk)
@@ -121,8 +123,7 @@ def test_a_machine_is_found_watched_and_missed(host, mail, lab):
 
     lab.inside("virsh", "-c", libvirt.URI, "destroy", "mail")
     (job,) = Job.objects.filter(kind=watching.JOB)
-    host.observed_every = 5
-    watching.SECONDS, before = 1, watching.SECONDS
+    watching.SECONDS, before = 7, watching.SECONDS  # it is due five after the last look
     try:
         do(job)
     finally:
