@@ -11,11 +11,11 @@ class Migration(migrations.Migration):
     ]
 
     operations = [
-        # observe_hosts took their place.
-        migrations.RunSQL("DELETE FROM kdb_job WHERE kind = 'observe_host' AND state = 'queued'", migrations.RunSQL.noop),
         migrations.AddField(
             model_name='host',
             name='listed_at',
             field=models.DateTimeField(blank=True, help_text='When its machines were listed last.', null=True),
         ),
+        # observe_hosts took their place.
+        migrations.RunSQL("DELETE FROM kdb_job WHERE kind = 'observe_host' AND state = 'queued'", migrations.RunSQL.noop),
     ]
