@@ -32,7 +32,7 @@ for slug in ("varmail", "fileserver", "webserver", "randomfileaccess"):
     entry(Workload, slug)
 laboratories.create_laboratory(User.objects.get(username="ada"), "ours", "Our laboratory")
 """
-# As `kdb measure --like` does: the load of each machine is played on both pools, and one is six times as fast there.
+# What `kdb measure --like` would report of the load of a machine on both pools: one is six times as fast.
 MEASURE = """
 import sys
 import django; django.setup()
