@@ -112,7 +112,7 @@ def ssh_seconds(serve: int, gone: dict[int, float]) -> float:
     children = {child.pid for child in psutil.Process(serve).children(recursive=True)}
     for process in psutil.process_iter():
         with suppress(psutil.NoSuchProcess):
-            if process.pid not in children and "kdb-ssh-shared" in " ".join(process.cmdline()):
+            if process.pid not in children and "kdb-ssh-persistent" in " ".join(process.cmdline()):
                 gone[process.pid] = sum(process.cpu_times()[:2])
     return sum(gone.values())
 

@@ -272,7 +272,7 @@ class FreezeViewSet(OperatorViewSet):
 
     @extend_schema(operation_id="freeze_retrieve", tags=[HOSTS])
     def retrieve(self, request: Request) -> Response:
-        """Return the freeze of all hosts."""
+        """Return why, since when and by whom all hosts are frozen; nulls where they are not."""
         return Response(self.get_serializer(Freeze.objects.select_related("by").first() or {}).data)
 
     @extend_schema(operation_id="freeze_set", tags=[HOSTS], request=FreezeFieldsSerializer)

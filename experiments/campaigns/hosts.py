@@ -302,8 +302,8 @@ def check_key_file(key_file: Path | None) -> None:
         raise HostError(f"The key {key_file.name!r} may be read by others than its owner: chmod 600.")
 
 
-def connect(host: Host, *, stays: bool = False) -> ssh.Connection:
-    """Return a connection, to be entered. stays : as of ssh.Connection, which reaches most hosts. Raises HostError."""
+def connect(host: Host, *, persistent: bool = False) -> ssh.Connection:
+    """Return a connection, to be entered. persistent : of ssh.Connection, where it is one. Raises HostError."""
     place = address(host)
     ours, _ = Installation.objects.get_or_create(pk=1)
     if host.is_by_runner:
@@ -312,7 +312,7 @@ def connect(host: Host, *, stays: bool = False) -> ssh.Connection:
     refuse_place(place.host)
     if host.is_by_api:
         return proxmox_api.ApiConnection(place, owner=str(ours.identity))
-    return ssh.Connection(place, owner=str(ours.identity), stays=stays)
+    return ssh.Connection(place, owner=str(ours.identity), persistent=persistent)
 
 
 def refuse_place(name: str, *, seconds: float | None = None) -> None:

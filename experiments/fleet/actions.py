@@ -16,7 +16,7 @@ MIN_SECONDS, MAX_SECONDS = 5, 60  # s between two looks
 
 
 def turn_on(host: Host, *, user: User, every: int = 10) -> None:
-    """Watch the disks of its virtual machines from now on, and list them at once; safe to call again.
+    """Turn observation on: a host's virtual machines are listed at once and their disks watched. Safe to call again.
 
     every : s between two looks, MIN_SECONDS to MAX_SECONDS
     Raises hosts.HostError where the host cannot be watched.

@@ -128,7 +128,7 @@ def visit(host: Host, guard: Callable[[], object] = lambda: None, every: timedel
     every : between two looks, LOOKS_A_LIST of which are at least between two lists
     """
     try:
-        with hosts.connect(host, stays=True) as machine:
+        with hosts.connect(host, persistent=True) as machine:
             _Visit(host, machine, guard).look(max(LIST_EVERY, LOOKS_A_LIST * every))
     except ssh.KeyChanged as error:
         hosts.block(host, str(error))

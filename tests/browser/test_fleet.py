@@ -70,14 +70,14 @@ def mail(stock_lab):  # noqa: F811
 
 
 @pytest.fixture
-def server(start, tmp_path, migrated_sqlite, stock_lab) -> Server:  # noqa: F811
-    """Start KDB as its operator does; it knows what six laboratories measured of ext4 and XFS."""
+def server(start, tmp_path, migrated_sqlite, stock_lab, request) -> Server:  # noqa: F811
+    """Start KDB as its operator ada does, on a database that the test module's PREPARE has filled."""
     data_dir = tmp_path / "data"
     data_dir.mkdir(mode=0o700)
     shutil.copy(migrated_sqlite, data_dir / "kdb.sqlite3")
-    run(data_dir, "-c", PREPARE)
     words = ("create_user", "ada", "--role", "operators", "--password-stdin")
     run(data_dir, "manage.py", *words, said=PASSWORD)
+    run(data_dir, "-c", request.module.PREPARE)
     server = start(KEYS_DIR=str(stock_lab.folder / "keys"), JOB_LEASE_SECONDS="5")
     server.wait_until_ready()
     return server
@@ -119,7 +119,7 @@ class Operator:
             self.page.reload()
         raise AssertionError(self.page.get_by_role("main").inner_text())
 
-    def registers(self, lab: StockHost, meanwhile: Callable[[], None] = lambda: None) -> None:
+    def registers_host(self, lab: StockHost, meanwhile: Callable[[], None] = lambda: None) -> None:
         """Sign in, register the host, and accept its key. meanwhile : what happens before that"""
         page = self.page
         self.goes("/accounts/login/?next=/laboratory/hosts/new/")
@@ -140,8 +140,8 @@ class Operator:
         self.presses("Accept this key")
         self.sees("Processor")
 
-    def watches(self, pools: tuple[str, ...]) -> None:
-        """Let its machines be watched, and moved to these pools."""
+    def turns_observation_on(self, pools: tuple[str, ...]) -> None:
+        """Turn observation of the host on, and let machines be moved to these pools."""
         self.follows("Observe them")
         self.presses("Observe")
         self.looks_until("Machines may be moved here")
@@ -174,8 +174,8 @@ def disk_of(machine: Machine) -> str:
 def test_an_operator_needs_nothing_but_a_browser(page, server, stock_lab, mail):  # noqa: F811
     ada = Operator(page, f"http://127.0.0.1:{server.port}")
 
-    ada.registers(stock_lab, meanwhile=lambda: kill_workers(server))
-    ada.watches(pools=("xfs", "btrfs"))
+    ada.registers_host(stock_lab, meanwhile=lambda: kill_workers(server))
+    ada.turns_observation_on(pools=("xfs", "btrfs"))
     ada.follows("mail-1")
     page.get_by_label("File system inside").select_option("ext4")
     ada.presses("Save")

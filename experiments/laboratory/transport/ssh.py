@@ -32,9 +32,9 @@ MOST_ERROR_BYTES = 2**16
 KINDS = ("ssh-ed25519", "ecdsa-sha2-nistp256", "ecdsa-sha2-nistp384", "ecdsa-sha2-nistp521", "ssh-rsa")  # best first
 _CHUNK_BYTES = 2**16
 _FOLDER = "kdb-ssh-"  # of a connection; the number of its process follows
-_SHARED = f"{_FOLDER}shared_"  # of a connection that stays; a digest of its address follows
-_SHARED_SECONDS = 3600  # after which the login is asked for again, so that a key that was taken away counts no more
-_IDLE_SECONDS = 150  # after which a connection that stays is closed
+_PERSISTENT = f"{_FOLDER}persistent_"  # of a persistent connection; a digest of its address follows
+_PERSISTENT_SECONDS = 3600  # after which the login is asked for again, so that a key that was taken away counts no more
+_IDLE_SECONDS = 150  # after which a persistent connection is closed
 NOT_REACHED = "cannot be reached."
 UNEXPECTED = "answers, but not as an SSH server that lets anybody log in."
 # What ssh says of a machine that answered before it was known to be the right one.
@@ -168,20 +168,20 @@ class Connection:
 
     via : the connection of the machine that forwards to this one: for a guest, its host
     owner : the identity of the KDB that connects, which marks what is its own there; empty for a guest
-    stays : keep it open for the next one to the same address, as a login costs twenty times what a command does
+    persistent : keep it open for the next one to the same address, as a login costs twenty times what a command does
     """
 
     def __init__(
-        self, address: Address, via: "Connection | None" = None, owner: str = "", *, stays: bool = False
+        self, address: Address, via: "Connection | None" = None, owner: str = "", *, persistent: bool = False
     ) -> None:
-        self.address, self.via, self.owner, self.stays = address, via, owner, stays
+        self.address, self.via, self.owner, self.persistent = address, via, owner, persistent
 
     def __enter__(self) -> "Connection":
         # A control socket's path may have about a hundred characters.
-        if self.stays:
+        if self.persistent:
             digest = digest_of(repr(self.address))
-            folder = _shared_folder(self.address, digest[:16])
-            socket_name = f"c{(time.time() + int(digest[:8], 16)) // _SHARED_SECONDS:.0f}"
+            folder = _persistent_folder(self.address, digest[:16])
+            socket_name = f"c{(time.time() + int(digest[:8], 16)) // _PERSISTENT_SECONDS:.0f}"
         else:
             self._folder = tempfile.TemporaryDirectory(prefix=f"{_FOLDER}{os.getpid()}-")
             folder, socket_name = Path(self._folder.name), "c"
@@ -204,7 +204,7 @@ class Connection:
             *_option("ControlMaster", "auto"),
             *_option("ControlPath", str(folder / socket_name)),
             # A killed worker's connection ends by itself.
-            *_option("ControlPersist", str(_IDLE_SECONDS) if self.stays else "30"),
+            *_option("ControlPersist", str(_IDLE_SECONDS) if self.persistent else "30"),
             *_option("LogLevel", "ERROR"),
         ]
         if self.address.key_file is not None:
@@ -222,7 +222,7 @@ class Connection:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self.stays:
+        if self.persistent:
             return
         try:
             subprocess.run(  # noqa: S603
@@ -283,9 +283,9 @@ class Connection:
         return done
 
 
-def _shared_folder(address: Address, name: str) -> Path:
-    """Return the folder of a connection that stays, made where there is none. Raises SshError where it is another's."""
-    folder = Path(tempfile.gettempdir(), _SHARED + name)
+def _persistent_folder(address: Address, name: str) -> Path:
+    """Return the folder of a persistent connection, made where there is none. Raises SshError where it is another's."""
+    folder = Path(tempfile.gettempdir(), _PERSISTENT + name)
     folder.mkdir(mode=0o700, exist_ok=True)
     state = folder.lstat()
     if not stat.S_ISDIR(state.st_mode) or state.st_uid != os.getuid() or state.st_mode & 0o077:
@@ -299,13 +299,13 @@ def _shared_folder(address: Address, name: str) -> Path:
 
 
 def remove_left_folders() -> None:
-    """Remove what killed processes of this user left of their connections, and shared folders not used for a day."""
+    """Remove what killed processes of this user left, and folders of persistent connections not used for a day."""
     for folder in Path(tempfile.gettempdir()).glob(f"{_FOLDER}*"):
         owner = folder.name.removeprefix(_FOLDER).partition("-")[0]
         is_left = owner.isdecimal() and not Path("/proc", owner).exists()
         with suppress(FileNotFoundError):  # another process may be at it
             state = folder.lstat()
-            is_left = is_left or (folder.name.startswith(_SHARED) and state.st_mtime < time.time() - 86_400)
+            is_left = is_left or (folder.name.startswith(_PERSISTENT) and state.st_mtime < time.time() - 86_400)
             if is_left and state.st_uid == os.getuid():
                 shutil.rmtree(folder, ignore_errors=True)
 

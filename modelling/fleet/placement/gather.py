@@ -47,7 +47,7 @@ def load_knowledge(workloads: Iterable[str], hypervisors: Iterable[str]) -> Know
 def add_runs(
     known: Knowledge, machines: Sequence[Machine], pools: Sequence[Pool], measured: Iterable[Measured]
 ) -> tuple[Knowledge, tuple[Machine, ...], tuple[Counted, ...]]:
-    """Return the knowledge extended by runs on the pools, the machines, and the runs that were used.
+    """Add runs on the pools to what is known; return it with the machines, and the runs that were used.
 
     A machine whose own load was played on its pools does that load. measured : at most one of a site
     """

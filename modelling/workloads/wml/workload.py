@@ -157,13 +157,13 @@ class _Builder:
         values = Values(call.attributes, variables)
         name = values.name(call.place, f"the flowop {call.kind!r}")
         if call.kind in self.defined.composites:
-            return self.composite(call, name, values, depth)
+            return self.composite_flow(call, name, values, depth)
         for argument, value in call.arguments.items():
             assert value is not None  # the parser refuses a call without
             raise WmlError(value.place, f"${argument} is given, but {call.kind!r} is no composite flowop")
-        return self.builtin(call, name, values)
+        return self.builtin_flow(call, name, values)
 
-    def composite(self, call: Block, name: str, values: Values, depth: int) -> Flow:
+    def composite_flow(self, call: Block, name: str, values: Values, depth: int) -> Flow:
         if depth == DEEPEST_COMPOSITE:
             raise WmlError(call.place, f"composite flowops are nested more than {DEEPEST_COMPOSITE} deep")
         definition = self.defined.composites[call.kind]
@@ -176,7 +176,7 @@ class _Builder:
         iterations = values.mean("iters", Values(definition.attributes, scope).mean("iters", 1.0))
         return Flow(call.kind, call.place, name, iterations, body=body)
 
-    def builtin(self, call: Block, name: str, values: Values) -> Flow:
+    def builtin_flow(self, call: Block, name: str, values: Values) -> Flow:
         fileset = values.text("filename")
         if fileset is not None and fileset not in self.filesets:
             close = suggestion(fileset, self.filesets)

@@ -22,10 +22,10 @@ def test_only_folders_of_processes_that_are_gone_are_removed(tmp_path, monkeypat
     assert sorted(folder.name for folder in left if not folder.is_symlink()) == sorted(names[1:])
 
 
-def test_the_folder_of_connections_that_stay_is_removed_a_day_after_its_last_use(tmp_path, monkeypatch):
+def test_the_folder_of_persistent_connections_is_removed_a_day_after_its_last_use(tmp_path, monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    for name, hours in (("kdb-ssh-shared_a", 25), ("kdb-ssh-shared_b", 23)):
+    for name, hours in (("kdb-ssh-persistent_a", 25), ("kdb-ssh-persistent_b", 23)):
         (tmp_path / name).mkdir()
         os.utime(tmp_path / name, times=(time.time() - hours * 3600,) * 2)
     ssh.remove_left_folders()
-    assert [folder.name for folder in tmp_path.iterdir()] == ["kdb-ssh-shared_b"]
+    assert [folder.name for folder in tmp_path.iterdir()] == ["kdb-ssh-persistent_b"]

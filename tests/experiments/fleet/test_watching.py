@@ -203,7 +203,7 @@ def test_hosts_that_are_looked_at_seldom_are_listed_seldom(host, monkeypatch, se
     host.refresh_from_db()
     driver = SimpleNamespace(read_counters=lambda: {}, list_all=listing)
     monkeypatch.setattr(watching, "listing_driver", lambda host: lambda machine: driver)
-    monkeypatch.setattr(watching.hosts, "connect", lambda host, *, stays: nullcontext())
+    monkeypatch.setattr(watching.hosts, "connect", lambda host, *, persistent: nullcontext())
     monkeypatch.setattr(watching._Visit, "find_guest_file_systems", lambda self, listed: None)
     before = host.listed_at
     assert watching.visit(host, every=timedelta(seconds=seconds))
@@ -229,7 +229,7 @@ def test_a_watch_visits_all_its_hosts_at_once_whatever_one_of_them_does(short, m
         both.wait(5)
         watching.save_looks(self.host, [(now(), {})], self.guard)
 
-    monkeypatch.setattr(watching.hosts, "connect", lambda host, *, stays: nullcontext())
+    monkeypatch.setattr(watching.hosts, "connect", lambda host, *, persistent: nullcontext())
     monkeypatch.setattr(watching._Visit, "look", look)
     watching.enqueue_due_watches()
     jobs.run(Job.objects.get().pk)
@@ -244,7 +244,7 @@ def test_a_watch_that_another_took_over_ends_and_stores_nothing(short, host, mon
         Job.objects.update(attempt=7)  # another worker's
         watching.save_looks(self.host, [(now(), {})], self.guard)
 
-    monkeypatch.setattr(watching.hosts, "connect", lambda host, *, stays: nullcontext())
+    monkeypatch.setattr(watching.hosts, "connect", lambda host, *, persistent: nullcontext())
     monkeypatch.setattr(watching._Visit, "look", look)
     watching.enqueue_due_watches()
     assert not jobs.run(Job.objects.get().pk)

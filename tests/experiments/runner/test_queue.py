@@ -2,8 +2,10 @@
 
 import base64
 import threading
+import time
 from datetime import timedelta
 from itertools import count
+from types import SimpleNamespace
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -148,6 +150,19 @@ def test_so_many_questions_are_held_open_and_the_next_shall_come_again(host, pos
     with queue._may_hold:
         assert post("lease", asked).json()["pause_seconds"] == queue.PAUSE_SECONDS
     assert post("lease", asked).json()["pause_seconds"] == 0
+
+
+def test_a_command_that_comes_while_a_question_is_held_goes_out_with_it(host, post, monkeypatch):
+    made = []
+
+    def sleep(seconds: float) -> None:
+        if not made:
+            made.append(command(host))
+        time.sleep(seconds)
+
+    monkeypatch.setattr(queue, "HOLD_SECONDS", 5)
+    monkeypatch.setattr(queue, "time", SimpleNamespace(sleep=sleep, monotonic=time.monotonic))
+    assert lease(post) == [made[0].pk]
 
 
 def test_questions_that_are_held_ask_the_database_together(host, django_assert_num_queries):

@@ -1,4 +1,4 @@
-"""What the third paper ends with, as an operator sees it: machines are told by what they do, and moved to their pools.
+"""Detect, plan, move, verify, in the browser: what the third paper ends with, as an operator sees it.
 
 Two machines of a stock Debian lie on the wrong pools. They are seen and told, planned for by what was measured on both
 pools, and moved while they run and workers are killed; one move is kept, and the one that made its machine slower is
@@ -6,11 +6,10 @@ taken back.
 """
 
 import re
-import shutil
 
 import pytest
 
-from tests.browser.test_fleet import PASSWORD, Operator, disk_of, kill_workers, run
+from tests.browser.test_fleet import Operator, disk_of, kill_workers, run, server  # noqa: F401 - a fixture
 from tests.experiments.fleet.driver.machines import Loaded, Machine, mount_pool
 from tests.experiments.laboratory.conftest import stock_lab  # noqa: F401 - a fixture
 from tests.kdb.jobs.test_serve import Server, start, wait_until  # noqa: F401 - a fixture
@@ -84,21 +83,8 @@ def machines(stock_lab):  # noqa: F811
         stock_lab.inside("umount", str(point))
 
 
-@pytest.fixture
-def server(start, tmp_path, migrated_sqlite, stock_lab) -> Server:  # noqa: F811
-    data_dir = tmp_path / "data"
-    data_dir.mkdir(mode=0o700)
-    shutil.copy(migrated_sqlite, data_dir / "kdb.sqlite3")
-    words = ("create_user", "ada", "--role", "operators", "--password-stdin")
-    run(data_dir, "manage.py", *words, said=PASSWORD)
-    run(data_dir, "-c", PREPARE)
-    server = start(KEYS_DIR=str(stock_lab.folder / "keys"), JOB_LEASE_SECONDS="5")
-    server.wait_until_ready()
-    return server
-
-
-def moves(server: Server) -> dict[str, str]:
-    return dict(server.ask("SELECT machine_name, state FROM modelling_placementmove"))
+def moves(kdb: Server) -> dict[str, str]:
+    return dict(kdb.ask("SELECT machine_name, state FROM modelling_placementmove"))
 
 
 def test_two_machines_are_told_and_moved_to_their_pools_and_one_is_taken_back(page, server, stock_lab, machines):  # noqa: F811
@@ -107,8 +93,8 @@ def test_two_machines_are_told_and_moved_to_their_pools_and_one_is_taken_back(pa
     ada = Operator(page, f"http://127.0.0.1:{server.port}")
 
     # Seen
-    ada.registers(stock_lab)
-    ada.watches(pools=("ext4", "xfs"))
+    ada.registers_host(stock_lab)
+    ada.turns_observation_on(pools=("ext4", "xfs"))
     ada.follows("mail-1")
     page.get_by_label("File system inside").select_option("ext4")
     ada.presses("Save")

@@ -1,4 +1,4 @@
-"""A connection that stays: looks at a host share one login, and nobody else's folder is used for it."""
+"""Persistent ssh connections: commands share one login for an hour, in a folder that the worker alone may use."""
 
 import tempfile
 import time
@@ -27,31 +27,31 @@ def login_of(address: ssh.Address, **options) -> str:
         return answer.text
 
 
-def test_those_that_stay_share_one_login_for_an_hour(address, monkeypatch):
-    first = login_of(address, stays=True)
-    assert login_of(address, stays=True) == first
+def test_they_share_one_login_for_an_hour(address, monkeypatch):
+    first = login_of(address, persistent=True)
+    assert login_of(address, persistent=True) == first
     assert login_of(address) != first
-    assert login_of(address, stays=True) == first
-    later = time.time() + ssh._SHARED_SECONDS
+    assert login_of(address, persistent=True) == first
+    later = time.time() + ssh._PERSISTENT_SECONDS
     monkeypatch.setattr(ssh.time, "time", lambda: later)
-    assert login_of(address, stays=True) != first
+    assert login_of(address, persistent=True) != first
 
 
 def test_another_key_is_another_connection(address):
-    login_of(address, stays=True)
+    login_of(address, persistent=True)
     kind, data = address.host_key.split()
     other = ssh.Address("127.0.0.1", address.port, "root", f"{kind} {data[:-4]}AAAA", address.key_file)
     with pytest.raises(ssh.KeyChanged):
-        login_of(other, stays=True)
+        login_of(other, persistent=True)
 
 
 @pytest.mark.parametrize("prepare", [lambda folder: folder.chmod(0o755), lambda folder: replace_by_link(folder)])
 def test_a_folder_that_others_could_have_made_is_not_used(address, prepare):
-    login_of(address, stays=True)
-    (folder,) = Path(tempfile.gettempdir()).glob("kdb-ssh-shared_*")
+    login_of(address, persistent=True)
+    (folder,) = Path(tempfile.gettempdir()).glob("kdb-ssh-persistent_*")
     prepare(folder)
     with pytest.raises(ssh.SshError, match="is not a folder that the worker alone may use"):
-        login_of(address, stays=True)
+        login_of(address, persistent=True)
 
 
 def replace_by_link(folder: Path) -> None:
