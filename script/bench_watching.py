@@ -52,8 +52,8 @@ import django; django.setup()
 from datetime import timedelta
 from django.utils.timezone import now
 from experiments.models import DiskStatistics, Host
-late = Host.objects.filter(is_observed=True).exclude(observed_at__gt=now() - timedelta(seconds=90))
-print(late.count(), "hosts were not seen for 90 s;", DiskStatistics.objects.count(), "minutes of disks stored.",
+late = Host.objects.filter(is_observed=True).exclude(observed_at__gt=now() - timedelta(seconds=150))
+print(late.count(), "hosts were not seen for 150 s;", DiskStatistics.objects.count(), "minutes of disks stored.",
       *late.exclude(observation_error="").values_list("observation_error", flat=True)[:3])
 """
 MONTH = """

@@ -46,8 +46,8 @@ _PAUSE_SECONDS = 1.0  # between two questions which hosts are due
 _KEEP_JOBS = timedelta(days=1)
 
 SECONDS_A_MACHINE = 0.6  # of the interval between looks: a look costs its host 2.5 ms of a core for each machine
-SECONDS_A_HOST = 0.3  # of the interval: a look costs the worker 34 ms of a core
-LONGEST_SECONDS = 60.0  # most that these numbers make of the interval
+SECONDS_A_HOST = 0.6  # of the interval: a look costs the worker 34 ms of a core
+LONGEST_SECONDS = 120.0  # most that these numbers make of the interval
 
 Look = tuple[datetime, dict[str, dict[str, Counts]]]  # time; counters by runs_as and disk
 Source = ObservedMachine.GuestSource

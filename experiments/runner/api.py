@@ -135,7 +135,7 @@ class LeaseView(RunnerView):
     def post(self, request: Request) -> Response:
         """Lease commands; where there is none, the answer may take ten seconds. It is also the runner's heartbeat."""
         if idle := queue.idle_host(request.auth):
-            return Response({"host": idle, "commands": [], "pause_seconds": queue.PAUSE_SECONDS})
+            return Response({"host": idle, "commands": [], "pause_seconds": queue.idle_pause()})
         host, data = self.host(), fields_of(request, RunnerLeaseFieldsSerializer)
         runner, held, room = data.get("runner", ""), data.get("held", []), data.get("room", 0)
         if not 1 <= len(runner) <= 36:

@@ -10,6 +10,7 @@ import time
 from collections.abc import Collection, Sequence
 from datetime import timedelta
 
+from django.core.cache import cache
 from django.db import transaction
 from django.db.models import Q
 from django.utils.timezone import now
@@ -19,13 +20,14 @@ from kdb.models import ApiToken
 from kdb.web.rates import spend, spent
 
 HOLD_SECONDS = 10  # that a poll is held open while there is no command
-MAX_HELD_POLLS = 8  # in a process, each of which takes one of its 32 threads
-PAUSE_SECONDS = 25  # until the next poll of a runner whose poll was not held
-BUSY_PAUSE_SECONDS = 1  # the same where its host had a command within BUSY_SECONDS
+MAX_HELD_POLLS = 4  # in a process, each of which takes one of its 32 threads
+POLLS_A_SECOND = 3  # of all idle runners whose polls are not held, within these limits of the pause between two
+SHORTEST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 5, 60
+BUSY_PAUSE_SECONDS = 1  # of a runner whose host had a command within BUSY_SECONDS
 BUSY_SECONDS = 60
-NOTED_EVERY = timedelta(seconds=35)  # how often a poll is noted as a heartbeat
-SILENT_SECONDS = 90  # without a poll, after which a runner counts as gone
-TAKEN_SECONDS = 30  # within which a live runner leases a command
+NOTED_EVERY = timedelta(seconds=60)  # how often a poll is noted as a heartbeat
+SILENT_SECONDS = 200  # without a poll, after which a runner counts as gone
+TAKEN_SECONDS = 75  # within which a live runner leases a command
 GRACE_SECONDS = 15  # beyond a command's own time limit, for transport
 MOST_BYTES = 16 * 2**20  # of a command's input, and of its output
 MOST_ERROR_BYTES = 2**16
@@ -89,6 +91,13 @@ def ask(
         own.delete()
 
 
+def idle_pause() -> int:
+    """Return the seconds until the next poll of an idle runner: the more runners there are, the more."""
+    heard = Host.objects.filter(runner_heard_at__gt=now() - timedelta(seconds=SILENT_SECONDS))
+    runners = cache.get_or_set("experiments.runner.heard", heard.count, 60)
+    return min(max(runners // POLLS_A_SECOND, SHORTEST_PAUSE_SECONDS), LONGEST_PAUSE_SECONDS)
+
+
 def idle_host(token: object) -> str:
     """Return the slug of a token's host where it has no command; "" where the full way has to be leased.
 
@@ -100,7 +109,7 @@ def idle_host(token: object) -> str:
         _may_hold.release()
         return ""
     of_token = Host.objects.filter(runner_token=token, archived_at=None, runner_heard_at__gt=now() - NOTED_EVERY)
-    pk, slug = of_token.filter(asked_commands=None).values_list("pk", "slug").first() or (None, "")
+    pk, slug = next(iter(of_token.filter(asked_commands=None).values_list("pk", "slug")), (None, ""))
     return "" if _is_busy(pk) else slug
 
 
@@ -115,12 +124,14 @@ def lease(host: Host, runner: str, held: Collection[int], room: int) -> tuple[li
     runner : identity of the runner; held : commands that it has; room : how many more it takes
     """
     Host.objects.filter(pk=host.pk).update(runner_heard_at=now())
-    AskedCommand.objects.filter(host=host, expires_at__lt=now()).delete()  # of workers that died
-    leased = _lease_now(host, runner, held, room)
+    leased = []
+    if AskedCommand.objects.filter(host=host).exists():
+        AskedCommand.objects.filter(host=host, expires_at__lt=now()).delete()  # of workers that died
+        leased = _lease_now(host, runner, held, room)
     if leased or room < 1:
         return leased, 0
     if not _may_hold.acquire(blocking=False):
-        return [], BUSY_PAUSE_SECONDS if _is_busy(host.pk) else PAUSE_SECONDS
+        return [], BUSY_PAUSE_SECONDS if _is_busy(host.pk) else idle_pause()
     try:
         until, pause = time.monotonic() + HOLD_SECONDS, _SHORT
         while not leased and time.monotonic() < until:

@@ -93,12 +93,9 @@ class TokensEndWithPassword:
 
 def _find(key: str) -> ApiToken | None:
     """Return the token of this key if it is valid now."""
-    return (
-        ApiToken.objects.filter(digest=_digest(key), revoked_at__isnull=True, user__is_active=True)
-        .filter(Q(expires_at__isnull=True) | Q(expires_at__gt=now()))
-        .select_related("user")
-        .first()
-    )
+    valid = ApiToken.objects.filter(digest=_digest(key), revoked_at__isnull=True, user__is_active=True)
+    valid = valid.filter(Q(expires_at__isnull=True) | Q(expires_at__gt=now()))
+    return next(iter(valid.select_related("user")), None)
 
 
 def bearer_key(request: HttpRequest | Request) -> str | None:

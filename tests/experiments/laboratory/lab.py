@@ -91,7 +91,7 @@ class Lab:
     def __init__(self, folder: Path, *, with_libvirt: bool) -> None:
         self.folder, self.with_libvirt = folder, with_libvirt
         folder.chmod(0o711)  # who runs guests passes through
-        self.port = _free_port()
+        self.port = free_port()
         self.pool = folder / "pool"
         self.pool.mkdir()
         for name in ("host_key", "login_key"):
@@ -186,7 +186,7 @@ def loops() -> list[str]:
     return subprocess.run(["losetup", "--list", "--noheadings"], capture_output=True, text=True).stdout.splitlines()
 
 
-def _free_port() -> int:
+def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]

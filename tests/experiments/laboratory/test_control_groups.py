@@ -1,7 +1,8 @@
 """The control group of a benchmark on the kernel's own control groups, of version 1 or of version 2.
 
 Version 2 is that of this machine's kernel, mounted where a Debian has it, in a mount namespace. Where memory belongs to
-version 1, huge pages stand in for it, whose limit has the same form.
+version 1, huge pages stand in for it, whose limit has the same form. The last test needs no stand-in: it boots Debian's
+own kernel.
 """
 
 import os
@@ -11,6 +12,8 @@ import subprocess
 import pytest
 
 from experiments.laboratory.transport.remote import SCRIPT
+from tests.experiments.laboratory import conftest as laboratories
+from tests.experiments.laboratory.lab import free_port
 
 pytestmark = [
     pytest.mark.server,
@@ -104,3 +107,44 @@ def test_a_group_whose_making_was_cut_off_is_gone_after_the_run(tmp_path, second
         )
     )
     assert (done.returncode, done.stdout.splitlines()[-1]) == (0, "cut off"), done.stderr
+
+
+@pytest.mark.nightly
+@pytest.mark.slow
+@pytest.mark.skipif(bool(laboratories.NO_QEMU), reason=f"no virtual machines: {laboratories.NO_QEMU}")
+def test_under_debians_kernel_a_benchmark_caches_no_more_of_its_files_than_its_group_may(tmp_path, pytestconfig):
+    image = laboratories.guest_image(pytestconfig.cache.mkdir("kdb"))
+    port, console = str(free_port()), tmp_path / "console"
+    os.truncate(os.open(disk := tmp_path / "disk", os.O_CREAT | os.O_RDWR), 400 * 2**20)
+    words = ["-nodefaults", "-display", "none", "-accel", "tcg", "-m", "1024", "-no-reboot"]
+    words += ["-kernel", image / "vmlinuz", "-initrd", image / "initrd", "-append", "console=ttyS0 panic=-1"]
+    words += ["-drive", f"file={image}/root.squashfs,if=virtio,format=raw,readonly=on"]
+    words += ["-drive", f"file={disk},if=virtio,format=raw,cache=unsafe"]
+    words += ["-netdev", f"user,id=n,restrict=on,hostfwd=tcp:127.0.0.1:{port}-:22", "-device", "virtio-net,netdev=n"]
+    words += ["-device", "virtio-rng-pci", "-serial", f"file:{console}"]
+    guest = subprocess.Popen(["setpriv", "--pdeathsig", "KILL", "qemu-system-x86_64", *map(str, words)])
+    login = ["ssh", "-F", "none", "-i", str(image / "login_key"), "-p", port, "-l", "root", "-o", "BatchMode=yes"]
+    login += ["-o", "StrictHostKeyChecking=no", "-o", "UserKnownHostsFile=/dev/null", "127.0.0.1", "sh -eu"]
+    pool = "/srv/pool"
+    lines = [
+        "mount -t cgroup2 none /sys/fs/cgroup",
+        f"mkfs.ext4 -q /dev/vdb; mkdir {pool}; mount /dev/vdb {pool}",
+        call(SCRIPT, "facts"),
+        call(SCRIPT, "begin", pool, 1),
+        f"mkdir {pool}/.kdb/fs",
+        call(SCRIPT, "limit-memory", pool, 1, 32),
+        call(SCRIPT, "start", pool, 1, "t", 100, 1, "fs", "dd", "if=/dev/zero", "of=set", "bs=1M", "count=128"),
+        f"until [ -e {pool}/.kdb/t.status ]; do sleep 0.5; done",
+        f'group=$(cat {pool}/.kdb/group); echo "peak $(cat "$group/memory.peak") status $(cat {pool}/.kdb/t.status)"',
+    ]
+    try:
+        laboratories.wait_until(lambda: console.exists() and "KDB-GUEST-READY" in console.read_text(errors="replace"), 120)
+        done = subprocess.run(login, input="\n".join(lines), capture_output=True, text=True, timeout=300)
+    finally:
+        guest.kill()
+        guest.wait()
+    assert done.returncode == 0, done.stderr
+    assert "limits_memory\tyes" in done.stdout.splitlines()
+    peak, _, status = done.stdout.splitlines()[-1].removeprefix("peak ").partition(" status ")
+    assert (status, int(peak) <= 32 * 2**20) == ("0", True)
+    assert int(peak) > 30 * 2**20  # four times as much was written

@@ -148,7 +148,7 @@ def test_so_many_questions_are_held_open_and_the_next_shall_come_again(host, pos
     asked = {"runner": OURS, "held": [], "room": 4}
     assert post("lease", asked).json()["pause_seconds"] == 0
     with queue._may_hold:
-        assert post("lease", asked).json()["pause_seconds"] == queue.PAUSE_SECONDS
+        assert post("lease", asked).json()["pause_seconds"] == queue.SHORTEST_PAUSE_SECONDS
     assert post("lease", asked).json()["pause_seconds"] == 0
 
 
@@ -186,7 +186,7 @@ def test_an_idle_question_that_is_not_held_is_two_short_queries_and_comes_again_
         post("lease", asked)  # it is noted that it was heard
         with django_assert_num_queries(2):  # the token, and the host with its commands
             answered = post("lease", asked).json()
-        assert answered == {"host": host.slug, "commands": [], "pause_seconds": queue.PAUSE_SECONDS}
+        assert answered == {"host": host.slug, "commands": [], "pause_seconds": queue.SHORTEST_PAUSE_SECONDS}
         waiting = command(host)
         assert lease(post) == [waiting.pk]
         waiting.delete()
@@ -197,8 +197,15 @@ def test_an_idle_question_that_is_not_held_is_two_short_queries_and_comes_again_
         assert now() - host.runner_heard_at < queue.NOTED_EVERY
         Host.objects.update(archived_at=now())
         assert post("lease", asked).status_code == 403
-    assert queue.PAUSE_SECONDS < queue.TAKEN_SECONDS
-    assert queue.NOTED_EVERY.total_seconds() + 2 * queue.PAUSE_SECONDS < queue.SILENT_SECONDS
+    assert queue.LONGEST_PAUSE_SECONDS < queue.TAKEN_SECONDS
+    assert queue.NOTED_EVERY.total_seconds() + 2 * queue.LONGEST_PAUSE_SECONDS < queue.SILENT_SECONDS
+
+
+@pytest.mark.parametrize(("runners", "pause"), [(1, 5), (15, 5), (60, 20), (200, 60)])
+def test_the_more_runners_are_idle_the_longer_each_waits(runners, pause):
+    idle = {"is_by_runner": True, "registered_by": make_host().registered_by, "runner_heard_at": now()}
+    Host.objects.bulk_create(Host(slug=f"idle-{n}", name=f"Idle {n}", **idle) for n in range(runners))
+    assert queue.idle_pause() == pause
 
 
 def test_a_runner_that_asks_without_end_is_told_to_wait_and_another_is_not(host, post, monkeypatch):
