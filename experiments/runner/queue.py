@@ -44,12 +44,12 @@ class _AskedHosts:
         self._known_until = 0.0
 
     def has(self, host_id: int) -> bool:
-        """Tell whether the host has such a command, as of half of _LONG ago at most."""
+        """Tell whether the host has such a command, as of _LONG ago at most."""
         with self._lock:
             if time.monotonic() > self._known_until:
                 waiting = AskedCommand.objects.filter(leased_by="", outcome="", expires_at__gt=now())
                 self._hosts = frozenset(waiting.values_list("host_id", flat=True))
-                self._known_until = time.monotonic() + _LONG / 2
+                self._known_until = time.monotonic() + _LONG
             return host_id in self._hosts
 
 

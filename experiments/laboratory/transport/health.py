@@ -26,13 +26,18 @@ class DiskHealth(TypedDict, total=False):
 
 
 class Health(TypedDict, total=False):
-    """The state of a host. turbo : "on", "off"; vulnerable : what the kernel calls so; celsius : the hottest sensor"""
+    """The state of a host.
+
+    turbo : "on", "off"; vulnerable : what the kernel calls so; celsius : the hottest sensor
+    io_pressure : % of the last minute in which some task waited for a disk (PSI)
+    """
 
     governor: str
     turbo: str
     mitigations: str
     vulnerable: list[str]
     celsius: float
+    io_pressure: float
     pools: dict[str, PoolHealth]
     disks: dict[str, DiskHealth]
 
@@ -52,6 +57,9 @@ def read(text: str) -> Health:
         elif key == "hottest_millidegrees":
             if value.lstrip("-").isdecimal():
                 facts["celsius"] = int(value) / 1000
+        elif key == "io_pressure":
+            if value.replace(".", "", 1).isdecimal():
+                facts["io_pressure"] = float(value)
         elif key == "used":
             if rest.isdecimal():
                 facts.setdefault("pools", {}).setdefault(name, {})["used_percent"] = int(rest)
@@ -93,6 +101,8 @@ def in_words(health: Health) -> list[tuple[str, str]]:
     clock = [health.get("governor", ""), f"turbo {health['turbo']}" if "turbo" in health else ""]
     lines = [("Processor clock", ", ".join(filter(None, clock)))]
     lines.append(("Hottest sensor", f"{health['celsius']:.0f} \N{DEGREE SIGN}C" if "celsius" in health else ""))
+    waited = f"in {health['io_pressure']:.1f} % of the last minute" if "io_pressure" in health else ""
+    lines.append(("Tasks waited for disks", waited))
     off = ["mitigations are off"] if health.get("mitigations") == "off" else []
     listed = ", ".join([*off, *(f"vulnerable: {name}" for name in health.get("vulnerable", []))])
     lines.append(("Kernel", listed))

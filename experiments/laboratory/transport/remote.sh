@@ -914,6 +914,8 @@ health) # POOL...: what may explain an outlier; nothing is said of what cannot b
     if grep -qw 'mitigations=off' /proc/cmdline; then say mitigations off; fi
     hottest=$(cat /sys/class/hwmon/hwmon*/temp*_input /sys/class/thermal/thermal_zone*/temp 2>/dev/null | sort -n | tail -n 1)
     [ -z "$hottest" ] || say hottest_millidegrees "$hottest"
+    waited=$(sed -n 's/^some .*avg60=\([0-9.]*\) .*/\1/p' /proc/pressure/io 2>/dev/null) || true
+    [ -z "$waited" ] || say io_pressure "$waited"
     for pool in "$@"; do
         against_pool "$pool"
         [ -z "$WHY" ] || continue

@@ -34,7 +34,7 @@ _CHUNK_BYTES = 2**16
 _FOLDER = "kdb-ssh-"  # of a connection; the number of its process follows
 _PERSISTENT = f"{_FOLDER}persistent_"  # of a persistent connection; a digest of its address follows
 _PERSISTENT_SECONDS = 3600  # after which the login is asked for again, so that a key that was taken away counts no more
-_IDLE_SECONDS = 150  # after which a persistent connection is closed
+_IDLE_SECONDS = 300  # after which a persistent connection is closed
 NOT_REACHED = "cannot be reached."
 UNEXPECTED = "answers, but not as an SSH server that lets anybody log in."
 # What ssh says of a machine that answered before it was known to be the right one.

@@ -22,7 +22,12 @@ def test_everything_a_host_may_say_is_kept_with_its_unit():
     facts = health.read(
         lines(
             *(("governor", "performance"), ("turbo", "off"), ("vulnerable", "mds"), ("vulnerable", "l1tf")),
-            *(("mitigations", "off"), ("hottest_millidegrees", "86500"), ("used", "/srv/a 93")),
+            *(
+                ("mitigations", "off"),
+                ("hottest_millidegrees", "86500"),
+                ("io_pressure", "7.31"),
+                ("used", "/srv/a 93"),
+            ),
             *(
                 ("made", "/srv/a 2024-02-29"),
                 ("smart", f"nvme0n1 {json.dumps(NVME)}"),
@@ -32,7 +37,7 @@ def test_everything_a_host_may_say_is_kept_with_its_unit():
     )
     assert facts == {
         **{"governor": "performance", "turbo": "off", "vulnerable": ["mds", "l1tf"], "mitigations": "off"},
-        **{"celsius": 86.5, "pools": {"/srv/a": {"used_percent": 93, "made": "2024-02-29"}}},
+        **{"celsius": 86.5, "io_pressure": 7.31, "pools": {"/srv/a": {"used_percent": 93, "made": "2024-02-29"}}},
         "disks": {
             "nvme0n1": {"passed": True, "hours": 12_345, "celsius": 41, "worn_percent": 7},
             "sda": {"passed": False, "worn_percent": 104},
@@ -41,6 +46,7 @@ def test_everything_a_host_may_say_is_kept_with_its_unit():
     assert dict(health.in_words(facts)) == {
         "Processor clock": "performance, turbo off",
         "Hottest sensor": "86 °C",
+        "Tasks waited for disks": "in 7.3 % of the last minute",
         "Kernel": "mitigations are off, vulnerable: mds, vulnerable: l1tf",
         "File system of /srv/a": "93 % full, made 2024-02-29",
         "Disk nvme0n1": "SMART passed, 7 % worn, 12,345 h on, 41 °C",
@@ -57,7 +63,8 @@ def test_everything_a_host_may_say_is_kept_with_its_unit():
     "said", ["", "nonsense", "[]", '{"smart_status": 3}', '{"temperature": {"current": "hot"}}', "[" * 99_999]
 )
 def test_what_smart_does_not_say_is_nothing_and_no_zero(said):
-    assert health.read(lines(("smart", f"sda {said}"), ("used", "/srv -"), ("hottest_millidegrees", "?"))) == {}
+    unsaid = [("used", "/srv -"), ("hottest_millidegrees", "?"), ("io_pressure", "much")]
+    assert health.read(lines(("smart", f"sda {said}"), *unsaid)) == {}
     assert health.in_words({}) == health.warnings({}) == []
 
 
@@ -68,3 +75,4 @@ def test_this_machine_answers_with_what_it_has(tmp_path):
     facts = health.read(done.stdout)
     assert list(facts["pools"]) == [str(tmp_path)]  # /etc can be no pool
     assert 0 <= facts["pools"][str(tmp_path)]["used_percent"] <= 100
+    assert 0 <= facts.get("io_pressure", 0) <= 100  # where the kernel counts it

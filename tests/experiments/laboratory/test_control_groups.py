@@ -138,7 +138,9 @@ def test_under_debians_kernel_a_benchmark_caches_no_more_of_its_files_than_its_g
         f'group=$(cat {pool}/.kdb/group); echo "peak $(cat "$group/memory.peak") status $(cat {pool}/.kdb/t.status)"',
     ]
     try:
-        laboratories.wait_until(lambda: console.exists() and "KDB-GUEST-READY" in console.read_text(errors="replace"), 120)
+        laboratories.wait_until(
+            lambda: console.exists() and "KDB-GUEST-READY" in console.read_text(errors="replace"), 120
+        )
         done = subprocess.run(login, input="\n".join(lines), capture_output=True, text=True, timeout=300)
     finally:
         guest.kill()
