@@ -94,7 +94,7 @@ def ask(
 def idle_pause() -> int:
     """Return the seconds until the next poll of an idle runner: the more runners there are, the more."""
     heard = Host.objects.filter(runner_heard_at__gt=now() - timedelta(seconds=SILENT_SECONDS))
-    runners = cache.get_or_set("experiments.runner.heard", heard.count, 60)
+    runners: int = cache.get_or_set("experiments.runner.heard", heard.count, 60)  # type: ignore[assignment]
     return min(max(runners // POLLS_A_SECOND, SHORTEST_PAUSE_SECONDS), LONGEST_PAUSE_SECONDS)
 
 
