@@ -18,8 +18,8 @@ from .laboratory.transport import ssh
 @receiver(ticked)
 def reconcile_campaigns(sender: Any, **kwargs: Any) -> None:
     """Resume runs whose job gave up and hosts with work but no run, and start the nightly campaigns that are due."""
-    control.look_after()
-    nightly.look_after()
+    control.reconcile()
+    nightly.reconcile()
 
 
 @receiver(ticked)

@@ -10,7 +10,7 @@ class KdbConfig(AppConfig):
 
     def ready(self) -> None:
         from kdb import receivers  # noqa: F401  (importing them registers what they define)
-        from kdb.accounts import letters, roles, tokens  # noqa: F401
+        from kdb.accounts import mail, roles, tokens  # noqa: F401
         from kdb.operations import checks  # noqa: F401
 
         post_migrate.connect(roles.update_groups, dispatch_uid="kdb.accounts.roles")

@@ -9,7 +9,7 @@ from modelling.ask.advice.api import AdviceView
 from modelling.ask.api import AskView
 from modelling.claims.api import ClaimViewSet, HypothesesView
 from modelling.guidance.api import GuidanceViewSet
-from modelling.kits.api import KitListView, KitView
+from modelling.own_lab.kits.api import KitListView, KitView
 from modelling.prediction.validation.api import ModelQualityView
 
 from .answer_pages import api as views

@@ -144,12 +144,12 @@ def recover_lost_work(sender: Any, **kwargs: Any) -> None:
     from .own_lab.changes import detection as changes
     from .prediction.validation import reports
 
-    snapshots.look_after()
-    followers.look_after()
-    changes.look_after()
-    reports.KEPT.look_after()
-    verdicts.look_after()
-    effects.look_after()
+    snapshots.reconcile()
+    followers.reconcile()
+    changes.reconcile()
+    reports.KEPT.reconcile()
+    verdicts.reconcile()
+    effects.reconcile()
     detection.enqueue_due_jobs()
     moves.resume()
     policies.run_due()

@@ -17,10 +17,10 @@ from .claims import views as claim_views
 from .fleet.detection import views as detection_views
 from .fleet.moving import views as moving_views
 from .guidance import views as guidance_views
-from .kits import views as kit_views
 from .own_lab import views as here_views
 from .own_lab.changes import views as change_views
 from .own_lab.changes.feed import ChangeFeed
+from .own_lab.kits import views as kit_views
 from .prediction.validation import views as validation_views
 
 urlpatterns = [

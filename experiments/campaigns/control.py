@@ -2,7 +2,7 @@
 
 The rows are the truth: `next_run` makes one waiting run of a host active and asks for a worker, and
 whoever ends a run calls it again. The host's row is the lock under which campaigns and waiting runs change
-their state; it is taken before that of a campaign. `look_after`, every quarter of a minute, finds what nobody did.
+their state; it is taken before that of a campaign. `reconcile`, every quarter of a minute, finds what nobody did.
 """
 
 import logging
@@ -357,7 +357,7 @@ def in_window(host: Host, at: datetime, campaign: Campaign) -> bool:
     return False
 
 
-def look_after() -> None:
+def reconcile() -> None:
     """Take up what was left undone: runs whose job gave up, hosts with work and no run, or that may answer again.
 
     Called by every tick.

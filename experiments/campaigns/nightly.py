@@ -31,7 +31,7 @@ def schedule(campaign: Campaign, minutes: int | None) -> None:
     Campaign.objects.filter(pk=campaign.pk).update(nightly_at=at, nightly_minutes=minutes, nightly_skipped="")
 
 
-def look_after() -> None:
+def reconcile() -> None:
     """Begin the nights that are due, each once. Called by every tick."""
     due = Campaign.objects.filter(nightly_at__lte=now(), archived_at__isnull=True)
     for pk, host_id in due.values_list("pk", "host_id"):

@@ -305,7 +305,7 @@ def renewal_state() -> dict[str, Any]:
 # The tick
 
 
-def look_after() -> None:
+def reconcile() -> None:
     """Enqueue waiting questions, whatever job was lost, and delete answers that nobody asks for any more."""
     if _due().exists():
         jobs.enqueue_with_backoff(JOB)

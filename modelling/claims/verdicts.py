@@ -108,7 +108,7 @@ def renew() -> None:
         recompute()
 
 
-def look_after() -> None:
+def reconcile() -> None:
     """Enqueue the job again if verdicts are out of date, in case an earlier job was lost."""
     oldest = ClaimVerdict.objects.aggregate(first=Min("revision"))["first"]
     other_rules = ClaimVerdict.objects.exclude(asked__startswith=_rules())

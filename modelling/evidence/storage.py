@@ -78,7 +78,7 @@ class KeptReport(Generic[Row]):
         if self.rows._default_manager.exists():
             jobs.enqueue_once(self.job)
 
-    def look_after(self) -> None:
+    def reconcile(self) -> None:
         """Enqueue the computation of an outdated report, where its job was lost."""
         newest = self._of_method().aggregate(last=Max("revision"))["last"]
         if newest is None and not self.is_wanted:

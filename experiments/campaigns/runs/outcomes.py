@@ -1,7 +1,7 @@
 """Decide what becomes of an attempt, by the kind of its error, and store it.
 
 Who meets an error raises the kind that says how it is known; docs/campaigns.md has the same table in words.
-Of attempts whose worker died control.look_after decides.
+Of attempts whose worker died control.reconcile decides.
 """
 
 import logging

@@ -25,7 +25,7 @@ State = CampaignRun.State
 def execute(job: jobs.JobRun, run_id: int) -> None:
     """Do the run of a job. It ends done, failed, cancelled, or waits again; then the host's next run begins.
 
-    Where the worker or the database fails it raises, and control.look_after goes on.
+    Where the worker or the database fails it raises, and control.reconcile goes on.
     """
     run = CampaignRun.objects.select_related("campaign", "host", "campaign__pool").get(pk=run_id)
     if run.job_id != job.job_id or run.state != State.ACTIVE:

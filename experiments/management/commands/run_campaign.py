@@ -98,7 +98,7 @@ class Command(BaseCommand):
             if run is None or thread is None or not thread.is_alive():
                 # Workers do this at each tick, but none may be running.
                 jobs.reap()
-                control.look_after()
+                control.reconcile()
                 for look in Job.objects.filter(kind=control.LOOK_JOB, state=Job.State.QUEUED):
                     jobs.run(look.pk)
         page = campaign_page(campaign)

@@ -84,7 +84,7 @@ def enqueue() -> None:
         jobs.enqueue_once(JOB)
 
 
-def look_after() -> None:
+def reconcile() -> None:
     """Enqueue publications, and what else was lost or failed."""
     if _due().exists():
         jobs.enqueue_with_backoff(JOB)

@@ -59,7 +59,7 @@ def unfollow(user: Any, pk: int) -> bool:
     return bool(FollowedQuestion.objects.filter(user=user, pk=pk).delete()[0])
 
 
-def look_after() -> None:
+def reconcile() -> None:
     """Notify followers whose notification was lost."""
     if _behind().exists():
         jobs.enqueue_with_backoff(JOB)

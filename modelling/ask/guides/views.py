@@ -5,7 +5,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from modelling.guidance.guide_texts import guides
-from modelling.kits.selectors import summaries
+from modelling.own_lab.kits.selectors import summaries
 
 from . import selectors
 

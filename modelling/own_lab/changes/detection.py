@@ -33,7 +33,7 @@ logger = logging.getLogger(__name__)
 JOB = "find_changes"
 
 
-def look_after() -> None:
+def reconcile() -> None:
     """Queue the job where a sitting ended and was not examined, whatever was lost."""
     if _waiting().exists():
         jobs.enqueue_with_backoff(JOB)

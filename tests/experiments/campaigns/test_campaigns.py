@@ -500,7 +500,7 @@ def test_a_run_whose_job_failed_fails_and_the_next_begins():
     Job.objects.filter(pk=run.job_id).update(
         state="failed", error="the tables are others", finished_at="2026-01-01T00:00Z"
     )
-    control.look_after()
+    control.reconcile()
     run.refresh_from_db()
     assert (run.state, run.reason) == ("failed", "the tables are others")
     assert RunLine.objects.get(run=run).text == "failed: the tables are others"
@@ -513,7 +513,7 @@ def test_a_run_whose_workers_died_or_had_no_database_waits_and_its_campaign_paus
     run = active(campaign)
     error = f"Given up after 5 attempts: {why}"
     Job.objects.filter(pk=run.job_id).update(state="failed", error=error, finished_at="2026-01-01T00:00Z")
-    control.look_after()
+    control.reconcile()
     campaign.refresh_from_db()
     run.refresh_from_db()
     assert (campaign.state, campaign.state_reason) == ("paused", error)
@@ -619,7 +619,7 @@ def test_a_campaign_goes_on_where_runs_fail_for_reasons_of_their_own(breaks):
 def test_a_host_that_somebody_forgot_goes_on():
     campaign = running(repetitions=2)
     CampaignRun.objects.filter(pk=active(campaign).pk).update(state="cancelled")
-    control.look_after()
+    control.reconcile()
     assert active(campaign).position == 2
 
 

@@ -183,7 +183,7 @@ def test_what_waits_for_an_archived_host_waits_no_longer(host, owner):
     host.save()
     assert deletion.host_deletion(host).becomes[-1].endswith("clean it up first: guest kdb-101-1")
     deletion.remove_host(host, "archive", user=owner)
-    control.look_after()
+    control.reconcile()
     control.resume(campaign)
     campaign.refresh_from_db()
     assert (campaign.state, campaign.look_at, Job.objects.count()) == ("paused", None, 0)

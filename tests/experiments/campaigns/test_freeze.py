@@ -53,7 +53,7 @@ def test_no_campaign_starts_and_a_running_one_begins_no_further_run_until_the_th
     assert control.next_run(host.pk) is None
     assert control.why_no_run(host) == "all hosts are frozen"
     hosts.thaw_all(user=root)
-    control.look_after()
+    control.reconcile()
     assert CampaignRun.objects.filter(state="active").count() == 1
 
 

@@ -33,7 +33,7 @@ def a_day_later(campaign):
 
 
 def look(campaign):
-    nightly.look_after()
+    nightly.reconcile()
     campaign.refresh_from_db()
 
 

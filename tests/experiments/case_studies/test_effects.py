@@ -77,7 +77,7 @@ def test_a_publication_waits_for_a_tick_so_that_answers_come_first():
     published("first", ext4=200.0, xfs=100.0)
     published("second", ext4=100.0, xfs=300.0)
     assert not Job.objects.filter(kind=effects.JOB).exists()
-    effects.look_after()
+    effects.reconcile()
     assert Job.objects.get(kind=effects.JOB).state == "queued"
 
 
@@ -98,7 +98,7 @@ def test_an_opposite_result_is_told_to_whoever_brought_the_other_once(client, ad
     published("theirs", ext4=100.0, xfs=300.0)
     compute()
     RevisionEffects.objects.all().update(method=1)
-    effects.look_after()
+    effects.reconcile()
     compute()
     (delivery,) = Delivery.objects.all()
     assert delivery.topic == "opposite"

@@ -219,7 +219,7 @@ def wait_for_end(run: CampaignRun, worker: threading.Thread) -> None:
 def looked_at(campaign: Campaign) -> Campaign:
     """Have a worker look at a paused campaign's host, as if the time for it had come."""
     Campaign.objects.filter(pk=campaign.pk, look_at__isnull=False).update(look_at=now() - timedelta(seconds=1))
-    control.look_after()
+    control.reconcile()
     do(Job.objects.filter(kind=control.LOOK_JOB).latest("pk"))
     campaign.refresh_from_db()
     return campaign

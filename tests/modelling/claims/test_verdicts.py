@@ -377,10 +377,10 @@ def test_claims_are_judged_anew_where_a_name_in_their_reasons_changed(published_
 
 
 def test_other_rules_ask_for_verdicts_without_a_publication(published_evidence, monkeypatch):
-    verdicts.look_after()
+    verdicts.reconcile()
     assert not Job.objects.filter(kind="recompute_claims").exists()
     monkeypatch.setattr(verdicts, "__version__", "of tomorrow")
-    verdicts.look_after()
+    verdicts.reconcile()
     work()
     assert not ClaimVerdict.objects.exclude(asked__startswith=verdicts._rules()).exists()
 

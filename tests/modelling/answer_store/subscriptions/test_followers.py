@@ -83,11 +83,11 @@ def test_nobody_is_told_while_the_new_answer_is_worked_out_and_the_tick_asks_aga
         factories.make_measurement(value, case_study=study, guest_fs=guest_fs, workload="fileserver")
     lifecycle.publish([study], reason="new")
     Job.objects.all().delete()
-    followers.look_after()
+    followers.reconcile()
     assert not Job.objects.exists()
     assert tell() == []
     snapshots.answer_waiting_questions(lambda done, total: None)
-    followers.look_after()
+    followers.reconcile()
     assert Job.objects.get().kind == followers.JOB
     assert len(tell()) == 1
 

@@ -101,11 +101,11 @@ def test_killed_while_it_tells_nothing_is_kept_and_all_is_done_again(ours, night
 
 
 def test_a_sitting_that_ends_asks_for_the_work_and_so_does_the_tick(ours, nights, ada):
-    detection.look_after()
+    detection.reconcile()
     assert Job.objects.get().kind == detection.JOB
     look()
     Job.objects.all().delete()
-    detection.look_after()
+    detection.reconcile()
     assert not Job.objects.exists()
 
 

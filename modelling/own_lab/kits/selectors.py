@@ -42,7 +42,7 @@ def summaries(guide: str = "") -> list[KitSummary]:
 
 def report(kit: Kit) -> dict[str, Any]:
     """Return a kit's KitReport as JSON has it, cached until something is published: forecasts take a while."""
-    key = f"modelling.kits:{kit.mark}:{counts.revision()}"
+    key = f"modelling.own_lab.kits:{kit.mark}:{counts.revision()}"
     text: Any = caches["bodies"].get_or_set(key, lambda: json.dumps(asdict(_report(kit))), _CACHE_SECONDS)
     return dict(json.loads(text))
 
