@@ -222,7 +222,7 @@ def test_json_lines_have_the_fields_of_the_first():
         ('{"workload": true}', "workload"),
         ('{"parameters": {"a": [1]}}', "parameters"),
         ('{"workload": "mail", "value": 3, "value": 4}', "value"),
-        ('{"parameters": {"threads": 1, "threads": 2}}', "threads"),
+        ('{"parameters": {"threads": 1, "threads": 2}}', "parameters"),
         ("[1]", "line"),
         ("{", "line"),
     ],
