@@ -49,12 +49,24 @@ _XLSX_SIGN = b"PK\x03\x04"
 
 @dataclass(frozen=True)
 class Fault:
-    """One thing that keeps a line, or the whole file, from being read. The texts may be shown to users."""
+    """One thing that keeps a line, or the whole file, from being read. The texts may be shown to users.
+
+    line : the first, None where it is not about lines; more : number of further lines
+    """
 
     line: int | None
     field: str
     found: str
     expected: str
+    more: int = 0
+
+    def __str__(self) -> str:
+        lines = f"line {self.line}{f' and {self.more} more' if self.more else ''}, " if self.line else ""
+        return f"{lines}{self.field}: {self.difference}"
+
+    @property
+    def difference(self) -> str:
+        return f"found {self.found or 'nothing'}, allowed is {self.expected}"
 
 
 class Unfit(str):

@@ -224,7 +224,7 @@ def test_a_sweep_over_rows_is_no_repetition():
     """A column that is left out must not be what tells rows apart; rows that differ in nothing are repetitions."""
     table = PlainTable(["Clients", "value"], [["1", "5"], ["8", "9"]], [2, 3])
     ignored = Conditions({}, columns={"Clients": "ignore"}, everywhere={"unit": "MiB/s", "hypervisor": "kvm"})
-    assert [error.column for error in convert(table, ignored).errors] == ["Clients"]
+    assert [error.field for error in convert(table, ignored).errors] == ["Clients"]
     assert not convert(PlainTable(table.header, [["8", "5"], ["8", "9"]], [2, 3]), ignored).errors
 
 
