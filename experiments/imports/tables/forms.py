@@ -11,7 +11,7 @@ from django.db.models import Field, URLField
 from django.utils.text import slugify
 from django.utils.timezone import localdate
 
-from experiments.case_studies.forms import CaseStudyForm
+from experiments.case_studies.forms import draft_forms
 from experiments.catalogue import services
 from experiments.imports import normalise
 from experiments.imports.forms import NEW, fields_of_entry
@@ -21,7 +21,7 @@ from experiments.rules.entry_names import NATIVE, fold
 from kdb.disk_path import SETTINGS
 from kdb.units import METRICS, UNITS
 
-from .conditions import IS_A, ConditionsError
+from .conditions import FACTS, IS_A, ConditionsError
 from .drafting import TableReading, known_names
 from .parsing import MAX_BYTES, PlainTable
 from .suggestions import VALUE, close_entry
@@ -608,12 +608,6 @@ class SourceForm(StepForm):
         "archive_address": "Address of a copy in an archive",
         "note": "What else is known of it",
     }
-    STUDY = (
-        *("title", "slug", "laboratory", "procedure", "fits_cache", "measured_year", "run_seconds", "repetitions"),
-        *("value_scope", "research_group"),
-    )
-    STORAGE = {"description": "Disks", "kind": "Kind of disks", "controller": "Controller", "raid": "RAID"}
-    SERVER = {"model": "Server", "cpu": "Processor", "ram_gib": "Memory, GiB"}
     MAIN = (
         "case_study-title",
         "case_study-slug",
@@ -621,26 +615,21 @@ class SourceForm(StepForm):
         "case_study-procedure",
         "case_study-fits_cache",
         "storage-description",
+        "storage-kind",
     )
 
     def build(self) -> None:
-        study = CaseStudyForm()
-        for name in self.STUDY:
-            field = study.fields[name]
-            field.required = name in ("title", "slug")
-            self.fields[f"case_study-{name}"] = field
+        for section, form in draft_forms().items():
+            for name in [name for name in form.fields if name in FACTS[section]]:
+                self.fields[f"{section}-{name}"] = form.fields[name]
+                form.fields[name].required = name in ("title", "slug", "description")
+        self.fields["storage-kind"].label = "Kind of disks"
         self.fields["case_study-notes"] = forms.CharField(
             required=False,
             label="Traps and doubts a reader should know, one a line",
             max_length=8_000,
             widget=forms.Textarea(attrs={"rows": 3}),
         )
-        self._add_texts("storage", self.STORAGE)
-        self.fields["storage-description"].required = True
-        kinds = [("", "not stated"), *((kind, kind) for kind in normalise.CHOICES["storage_kind"])]
-        self.fields["storage-kind"] = forms.ChoiceField(required=False, label="Kind of disks", choices=kinds)
-        self._add_texts("server", self.SERVER)
-        self.fields["server-ram_gib"] = forms.FloatField(required=False, min_value=0, label=self.SERVER["ram_gib"])
         for name, label in self.SOURCE.items():
             if name not in ("authors", "made_on"):
                 column = Publication._meta.get_field(name)
@@ -665,16 +654,9 @@ class SourceForm(StepForm):
         if not self.fields["case_study-slug"].initial and (title := self.previous.get("case_study", {}).get("title")):
             self.fields["case_study-slug"].initial = slugify(title)[:60]
 
-    def _add_texts(self, section: str, labels: Mapping[str, str]) -> None:
-        for name, label in labels.items():
-            self.text(f"{section}-{name}", label)
-
-    def section(self, name: str) -> list[forms.BoundField]:
-        return [self[field] for field in self.fields if field.startswith(f"{name}-") and field not in self.MAIN]
-
     @property
     def main(self) -> list[forms.BoundField]:
-        return [self[name] for name in (*self.MAIN, "storage-kind")]
+        return [self[name] for name in self.MAIN]
 
     @property
     def source(self) -> list[forms.BoundField]:
@@ -682,13 +664,11 @@ class SourceForm(StepForm):
 
     @property
     def further(self) -> list[forms.BoundField]:
-        shown = {field.name for field in self.main}
-        sections = [*self.section("case_study"), *self.section("storage"), *self.section("server")]
-        return [field for field in sections if field.name not in shown]
+        return [self[name] for name in self.fields if name not in self.MAIN and not name.startswith("source-")]
 
     def document(self) -> Document:
         document = {**self.previous}
-        for section in ("case_study", "storage", "server", "source"):
+        for section in FACTS:
             asked = {
                 name.partition("-")[2]: value
                 for name, value in self.cleaned_data.items()
