@@ -24,6 +24,7 @@ from dataclasses import dataclass, field
 from itertools import chain, islice
 from typing import Any
 
+from experiments.rules.number_grammar import WrongValue
 from kdb.csv_cells import unescaped
 from kdb.pairs import LONGEST_PAIR, written_pair
 
@@ -299,12 +300,10 @@ class _Layout:
             return
         own = [cells[index] for index in self.plain]
         if self.pair_at is not None:
-            cell = texts[self.pair_at]
             try:
-                own += written_pair(cell)
-            except ValueError:
-                expected = f"like xfs-on-ext4, guest first, of at most {LONGEST_PAIR} characters"
-                yield Fault(line, "pair", cell[:LONGEST_SHOWN] or "nothing", expected)
+                own += pair_in("pair", texts[self.pair_at])
+            except WrongValue as problem:
+                yield Fault(line, *problem.args)
                 return
         own += self.constants.values()
         if self.first_comma:
@@ -335,6 +334,15 @@ class _Layout:
             if _DECIMAL_COMMA.fullmatch(row[index]):
                 row[index] = row[index].replace(",", ".")
         return tuple(row)
+
+
+def pair_in(field: str, cell: str) -> tuple[str, str]:
+    """Return guest and host file system. Raises WrongValue."""
+    try:
+        return written_pair(cell)
+    except ValueError:
+        expected = f"like xfs-on-ext4, guest first, of at most {LONGEST_PAIR} characters"
+        raise WrongValue(field, cell[:LONGEST_SHOWN] or "nothing", expected) from None
 
 
 def as_text(cell: Cell) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from experiments.imports.normalise import CONFIGURATION, HOST, LINE
-from experiments.readers.table import NOT_MEASURED, Fault
+from experiments.readers.table import NOT_MEASURED, Fault, pair_in
 from experiments.readers.table_columns import FIELDS, IGNORED, METRIC_HEADERS, UnknownHeader, parse_header
 from experiments.rules.entry_names import NATIVE, fold
 from experiments.rules.number_grammar import PrintedNumber, WrongValue, number_text, printed_number
@@ -235,7 +235,9 @@ class _TableReader:
                 if not heading.name:
                     allowed = f"one of its words under [words]: {', '.join(heading.words)}"[:400]
                     raise WrongValue(heading.text, cell[:80], allowed)
-                given = _pair(heading.text, cell) if heading.name == "pair" else {heading.name: cell}
+                given = {heading.name: cell}
+                if heading.name == "pair":
+                    given = dict(zip(("guest_fs", "host_fs"), pair_in(heading.text, cell), strict=True))
             elif heading.name == "configuration":
                 given = {"configuration": cell, **given}
             for name, value in given.items():
@@ -329,13 +331,6 @@ def _setting_of(heading: str) -> str:
     """Return the line of conditions that a heading like "8 threads" stands for."""
     name, value = parameter_in(heading) or ("NAME", "...")
     return f'"parameter {name}" = "{value}"'
-
-
-def _pair(column: str, cell: str) -> dict[str, str]:
-    guest, on, host = cell.partition("-on-") if "-on-" in cell else cell.partition(" on ")
-    if not on:
-        raise WrongValue(column, cell[:80], "a pair of file systems, guest first, like xfs-on-ext4")
-    return {"guest_fs": guest.strip(), "host_fs": host.strip()}
 
 
 def _convert_to_unit_of(metric: str, row: dict[str, str], column: str) -> None:
