@@ -78,14 +78,8 @@ EMPTY: Values = {
     name: None if name in (*REFERENCES, "vm_vcpus", "vm_ram_gib", *_SIZES) else "" for name in CONFIGURATION[1:]
 }
 A_CONFIGURATION = "the name of a configuration, or its hypervisor (or native) and file systems"
-CONTEXT = (
-    *CONFIGURATION,
-    *WORKLOAD,
-    "vm_count",
-    "operation",
-    "source",
-    "note",
-)  # fields that a user may state for a file
+# Fields that a user may state for a file.
+CONTEXT = (*CONFIGURATION, *WORKLOAD, "vm_count", "operation", "source", "note")
 FILE_CONTEXT = (*CONTEXT, "block_size_bytes", "repetition")  # and that programs and manifests may, beside parameters
 
 LINE = "line"  # of a row in its source; not a field of the template

@@ -26,13 +26,7 @@ MAX_ERRORS = 200
 _SPREAD = ("standard_deviation", "minimum", "maximum", "alternative_value")
 _SIZES = ("block_size_bytes", "working_set_bytes")
 _ONLY_VIRTUAL = frozenset((*CONFIGURATION, "vm_count")) - {*HOST, "hypervisor", "configuration"}
-_RESULTS = (
-    "note",
-    "source",
-    "value",
-    *_SPREAD,
-    "repetitions",
-)  # these do not tell rows apart
+_RESULTS = ("note", "source", "value", *_SPREAD, "repetitions")  # these do not tell rows apart
 
 
 @dataclass(frozen=True)

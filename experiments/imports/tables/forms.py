@@ -609,13 +609,8 @@ class SourceForm(StepForm):
         "note": "What else is known of it",
     }
     MAIN = (
-        "case_study-title",
-        "case_study-slug",
-        "case_study-laboratory",
-        "case_study-procedure",
-        "case_study-fits_cache",
-        "storage-description",
-        "storage-kind",
+        *("case_study-title", "case_study-slug", "case_study-laboratory", "case_study-procedure"),
+        *("case_study-fits_cache", "storage-description", "storage-kind"),
     )
 
     def build(self) -> None:
