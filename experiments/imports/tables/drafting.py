@@ -26,7 +26,7 @@ from experiments.rules.entry_names import Names, fold
 from kdb.api.errors import form_errors
 
 from .conditions import IS_A, Conditions
-from .conversion import LeftOut, convert
+from .conversion import Converted, LeftOut, convert
 from .parsing import PlainTable
 
 MAX_COMPARED = 50  # unknown names that are compared with all known spellings: a millisecond each
@@ -41,18 +41,15 @@ class TableRefused(Exception):  # noqa: N818 - the user's matter, not a failure 
 
 
 @dataclass
-class TableReading:
-    """The content of a table, read under its conditions.
+class TableReading(Converted):
+    """The content of a table, read under its conditions; its rows have slugs for the names of the catalogue.
 
-    rows : columns of the template, names of the catalogue as slugs; measurements : the same as they would be filed
+    measurements : the rows as they would be filed
     unknown : kind and name to the first line, of names that the catalogue lacks and nobody proposed
     names : the names that it was read with
     """
 
-    rows: list[dict[str, str]]
     measurements: list[Row] = field(default_factory=list)
-    left_out: list[LeftOut] = field(default_factory=list)
-    errors: list[Fault] = field(default_factory=list)
     unknown: dict[tuple[str, str], int] = field(default_factory=dict)
     names: Names = field(default_factory=lambda: Names({}))
 
@@ -97,8 +94,7 @@ def read_table(table: PlainTable, conditions: Conditions) -> TableReading:
     converted = convert(table, conditions)
     names = known_names(conditions)
     rows = [_with_slugs(row, names) for row in converted.rows]
-    errors = [*converted.errors, *_entry_errors(conditions)]
-    reading = TableReading(rows, left_out=converted.left_out, errors=errors, names=names)
+    reading = TableReading(rows, converted.left_out, [*converted.errors, *_entry_errors(conditions)], names=names)
     headings = {column: heading for heading, column in conditions.columns.items()}
     for item in Normaliser(names, {}).rows(source_of_rows(rows, {})) if rows else ():
         if isinstance(item, Row):

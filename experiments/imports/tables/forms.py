@@ -32,6 +32,7 @@ MAX_WORDS = 200  # of one column, that the user is asked about
 MAX_QUESTIONS = 100  # words on one page: a request has at most 1,000 fields
 MAX_BASES = 60  # words that may identify the row that percentages refer to
 NO_NAME = "none"  # no slug: a reserved word (experiments.rules.entry_names)
+METRIC_CHOICES = [("", "by the unit"), *((metric.name, metric.label) for metric in METRICS.values())]
 OF_THE_NUMBER = ("unit", "metric", "standard_deviation", "minimum", "maximum", "repetition", "repetitions", "reference")
 
 
@@ -152,7 +153,6 @@ class ColumnsForm(StepForm):
             (PARAMETER, "a parameter of the load, called so"),
             *_column_choices(),
         ]
-        metrics = [("", "by the unit"), *((name, metric.label) for name, metric in METRICS.items())]
         bases = self._bases()
         for at, heading in enumerate(self.table.header):
             numbers = document.get("values", {}).get(heading)
@@ -167,7 +167,7 @@ class ColumnsForm(StepForm):
             self.text(f"workload-{at}", "Workload", numbers.get("workload", ""), "known-workload", 80)
             self.text(f"operation-{at}", "Operation", numbers.get("operation", ""), "known-operation", 40)
             self.text(f"block_size_bytes-{at}", "Block size", numbers.get("block_size_bytes", ""), most=20)
-            self.choice(f"metric-{at}", "What is measured", metrics, numbers.get("metric", ""))
+            self.choice(f"metric-{at}", "What is measured", METRIC_CHOICES, numbers.get("metric", ""))
             self.text(
                 f"parameters-{at}", "Parameters, like threads = 8", _pairs_text(_parameters_of(numbers)), most=500
             )
@@ -295,8 +295,7 @@ class EverywhereForm(StepForm):
             if name in normalise.CHOICES:
                 self.choice(name, label_of(name), [("", "not stated"), *_settings_of(name)], initial)
             elif name == "metric":
-                metrics = [("", "by the unit"), *((metric.name, metric.label) for metric in METRICS.values())]
-                self.choice(name, label_of(name), metrics, initial)
+                self.choice(name, label_of(name), METRIC_CHOICES, initial)
             else:
                 self.text(name, label_of(name), initial, _datalist_of(name), 2_000 if name == "note" else 200)
         self.fields["parameters"] = forms.CharField(
