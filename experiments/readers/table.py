@@ -19,7 +19,7 @@ import json
 import re
 import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from itertools import chain, islice
 from typing import Any
@@ -77,6 +77,7 @@ class Unfit(str):
 Cell = str | int | float  # a number where the file has one in a column of numbers
 Cells = tuple[Cell, ...]
 Lines = Iterator[tuple[int, list[Any]] | Fault]  # of CSV texts, of XLSX a Cell each
+ParseHeader = Callable[[str], Header]
 
 
 @dataclass(frozen=True)
@@ -102,8 +103,9 @@ def recognises(data: bytes) -> bool:
     if data.startswith(_XLSX_SIGN):
         return _is_xlsx(data)
     text = _first_text(data)
-    lines = _json_lines(text) if _is_json(text) else _csv_lines(text, _delimiter(text))
-    return _find_header(lines) is not None
+    if _is_json(text):
+        return _find_header(_json_lines(text), _plain_header) is not None
+    return _find_header(_csv_lines(text, _delimiter(text)), parse_header) is not None
 
 
 def read_table(data: bytes, columns: Mapping[str, str] | None = None) -> Table:
@@ -116,7 +118,7 @@ def read_table(data: bytes, columns: Mapping[str, str] | None = None) -> Table:
         return _read_xlsx(data, columns)
     text = _first_text(data)
     if _is_json(text):
-        return _table("jsonl", lambda: _json_lines(_open_text(data)), columns)
+        return _table("jsonl", lambda: _json_lines(_open_text(data)), columns, parse=_plain_header)
     delimiter = _delimiter(text)
     return _table("csv", lambda: _csv_lines(_open_text(data), delimiter), columns, decimal_comma=delimiter == ";")
 
@@ -128,7 +130,7 @@ def _is_json(text: str) -> bool:
 # Shared by the three kinds: a header, and lines of cells
 
 
-def _find_header(lines: Lines) -> tuple[int, int, list[str]] | None:
+def _find_header(lines: Lines, parse: ParseHeader) -> tuple[int, int, list[str]] | None:
     """Return place, line and cells of the first that has a column of values and another one of the template.
 
     It is among the first MAX_HEADER_LINES.
@@ -140,7 +142,7 @@ def _find_header(lines: Lines) -> tuple[int, int, list[str]] | None:
         known = set()
         for cell in cells[:MAX_COLUMNS]:
             try:
-                known.add(parse_header(cell).name)
+                known.add(parse(cell).name)
             except UnknownHeader as unknown:
                 if unknown.is_value:
                     known.add("value")
@@ -149,13 +151,20 @@ def _find_header(lines: Lines) -> tuple[int, int, list[str]] | None:
     return None
 
 
-def _table(kind: str, lines: Callable[[], Lines], columns: Mapping[str, str], *, decimal_comma: bool = False) -> Table:
-    header = _find_header(lines())
+def _table(
+    kind: str,
+    lines: Callable[[], Lines],
+    columns: Mapping[str, str],
+    *,
+    parse: ParseHeader = parse_header,
+    decimal_comma: bool = False,
+) -> Table:
+    header = _find_header(lines(), parse)
     if header is None:
         expected = "a header with a column of values and others of the template"
         return Table(kind, faults=(Fault(None, "header", "none", expected),))
     place, at, cells = header
-    headers, faults, unknown = _headers(at, cells, columns)
+    headers, faults, unknown = _headers(at, cells, columns, parse)
     if faults:
         return Table(kind, faults=tuple(faults), unknown=tuple(unknown))
     layout = _Layout(headers, decimal_comma)
@@ -184,7 +193,7 @@ def _table(kind: str, lines: Callable[[], Lines], columns: Mapping[str, str], *,
 
 
 def _headers(
-    line: int, cells: list[str], columns: Mapping[str, str]
+    line: int, cells: list[str], columns: Mapping[str, str], parse: ParseHeader
 ) -> tuple[list[Header | None], list[Fault], list[Fault]]:
     """Return the meaning of each column (None: ignored), the faults, and the columns that are not of the template."""
     headers: list[Header | None] = []
@@ -196,7 +205,7 @@ def _headers(
         header = None
         if cell:
             try:
-                header = _meaning(cell, columns)
+                header = _meaning(cell, columns, parse)
             except UnknownHeader as error:
                 is_foreign = not error.is_value and _is_short(cell)
                 (unknown if is_foreign else faults).append(
@@ -229,10 +238,10 @@ def _is_short(header: str) -> bool:
     return 0 < len(header) <= MAX_HEADER
 
 
-def _meaning(cell: str, columns: Mapping[str, str]) -> Header | None:
+def _meaning(cell: str, columns: Mapping[str, str], parse: ParseHeader) -> Header | None:
     """Return what a header means, or is said to mean; None for a column to ignore. Raises UnknownHeader."""
     try:
-        return parse_header(cell)
+        return parse(cell)
     except UnknownHeader as unknown:
         if unknown.is_value or cell not in columns:
             raise
@@ -410,11 +419,20 @@ def _without_nul(stream: Any) -> Iterator[str]:
 # JSON lines
 
 
+def _plain_header(name: str) -> Header:
+    """Parse a name in an object, which brings neither a unit nor a number of machines, as benchmarks name such figures
+    themselves. Raises UnknownHeader."""
+    with suppress(UnknownHeader):
+        if (header := parse_header(name)) == Header(header.name) and header.name != "pair":
+            return header
+    raise UnknownHeader(f"one of {', '.join(FIELDS)}, parameters")
+
+
 def _json_lines(text: str | io.TextIOBase) -> Lines:
     """Yield the names of the first object, then of each object its cells in their order, "" for a missing name."""
     stream = io.StringIO(text) if isinstance(text, str) else text
     names: list[str] = []
-    number = 0
+    expected, number = "", 0
     try:
         for number, line in enumerate(_without_nul(stream), start=1):
             if not line.strip():
@@ -427,10 +445,9 @@ def _json_lines(text: str | io.TextIOBase) -> Lines:
                 yield Fault(number, "line", line.strip()[:LONGEST_SHOWN], "one JSON object")
                 continue
             if not names:
-                names = [*document]
+                names, expected = [*document], f"one of the first line: {', '.join(document)}"
                 yield number, names
             if foreign := document.keys() - names:
-                expected = f"one of the first line: {', '.join(names)}"
                 yield Fault(number, min(foreign)[:LONGEST_SHOWN], "this name", expected)
             else:
                 yield number, [_json_cell(name, document.get(name)) for name in names]
@@ -506,7 +523,7 @@ def _read_xlsx(data: bytes, columns: Mapping[str, str]) -> Table:
         start = [*islice(lines_of_sheet, MAX_HEADER_LINES)]
         if broken := [item for item in start if isinstance(item, Fault) and item.field == "workbook"]:
             return Table("xlsx", faults=(broken[0],))
-        if _find_header(iter(start)) is not None:
+        if _find_header(iter(start), parse_header) is not None:
             with_header.append(name)
     if len(names) > MAX_SHEETS:
         return _bad_workbook(f"more than {MAX_SHEETS} sheets", f"at most {MAX_SHEETS}")
@@ -600,7 +617,8 @@ def _rows(sheet: Any) -> Lines:
         cells = [_sheet_cell(value) for value in values]
         while len(cells) > width and cells and cells[-1] == "":
             cells.pop()
-        if (filled := len(cells) - cells.count("")) and not str(cells[0]).startswith("#"):
+        filled = len(cells) - cells.count("")
+        if filled and (isinstance(cells[0], Unfit) or not str(cells[0]).startswith("#")):
             if filled > 1:
                 width = max(width, len(cells))
             yield number, cells + [""] * (width - len(cells))
