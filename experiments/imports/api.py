@@ -389,12 +389,7 @@ def run_step(step: Any, *args: Any, **kwargs: Any) -> Any:
 
 def report_errors(report: dict[str, Any]) -> list[FieldError]:
     """Return the errors of a report as problem details."""
-    errors: list[FieldError] = []
-    for fault in report["faults"]:
-        error: FieldError = {"field": fault["field"], "message": fault_sentence(fault)}
-        if fault["line"]:
-            error["line"] = fault["line"]
-        errors.append(error)
+    errors = [field_error(fault["field"], fault_sentence(fault), fault["line"]) for fault in report["faults"]]
     errors += [{"field": unknown["kind"], "message": unknown_sentence(unknown)} for unknown in report["unknown"]]
     errors += [
         {"field": finding["rule"], "message": finding["message"]}
@@ -402,6 +397,11 @@ def report_errors(report: dict[str, Any]) -> list[FieldError]:
         if finding["severity"] == "error"
     ]
     return errors or [{"field": "body", "message": "There is no measurement in it."}]
+
+
+def field_error(field: str, message: str, line: int | None) -> FieldError:
+    error: FieldError = {"field": field, "message": message}
+    return {**error, "line": line} if line else error
 
 
 def _body_chunks(stream: Any) -> Iterator[bytes]:

@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from math import inf
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 from django.db.models import Count, Max, Min, Q, Sum
@@ -26,6 +27,10 @@ class Key(NamedTuple):
     vm_count: int
     metric: str
     machine: int | None  # None: the value is not of a single machine
+
+
+_key_of = attrgetter(*Key._fields)
+_NUMBER = Key._fields[2:]  # as measurements have them
 
 
 @dataclass(slots=True)
@@ -55,8 +60,7 @@ class Cells:
             .order_by()
             .values_list(
                 *("configuration__slug", "variant__workload__slug", "variant__benchmark__slug"),
-                *("variant__benchmark_version", "variant__parameters"),
-                *("operation", "block_size_bytes", "vm_count", "metric", "machine"),
+                *("variant__benchmark_version", "variant__parameters", *_NUMBER),
             )
             .annotate(
                 a_unit=Min("unit"),
@@ -82,28 +86,15 @@ class Cells:
             cell.least, cell.greatest = inf if least is None else least, greatest or 0.0
 
     def add_cell(self, key: Key, unit: str, place: str) -> _NumberedCell:
-        configuration, variant, operation, block_size_bytes, vm_count, metric, machine = key
-        parameters = self.parameters.setdefault(variant.parameters, json.loads(variant.parameters))
-        cell = self.cells[key] = _NumberedCell(
-            configuration=configuration,
-            workload=variant.workload,
-            benchmark=variant.benchmark,
-            benchmark_version=variant.benchmark_version,
-            parameters=parameters,
-            operation=operation,
-            block_size_bytes=block_size_bytes,
-            vm_count=vm_count,
-            machine=machine,
-            metric=metric,
-            unit=unit,
-            place=place,
-        )
+        parameters = self.parameters.setdefault(key.variant.parameters, json.loads(key.variant.parameters))
+        facts = {**key._asdict(), **key.variant._asdict(), "parameters": parameters, "unit": unit, "place": place}
+        del facts["variant"]
+        cell = self.cells[key] = _NumberedCell(**facts)
         return cell
 
     def add(self, row: Row, file_name: str) -> int | Fault:
         """Return the number of the row's repetition, or why it cannot be in its cell."""
-        place = (row.configuration, row.variant, row.operation, row.block_size_bytes, row.vm_count, row.metric)
-        key = Key(*place, row.machine)
+        key = Key._make(_key_of(row))
         if fault := self.machine_fault(row, key):
             return fault
         cell = self.cells.get(key)
@@ -150,11 +141,7 @@ class Cells:
             variant__benchmark__slug=key.variant.benchmark,
             variant__benchmark_version=key.variant.benchmark_version,
             variant__digest=parameters_digest(json.loads(key.variant.parameters)),
-            operation=key.operation,
-            block_size_bytes=key.block_size_bytes,
-            vm_count=key.vm_count,
-            metric=key.metric,
-            machine=key.machine,
+            **dict(zip(_NUMBER, key[2:], strict=True)),
         )
         return set(rows.values_list("repetition", flat=True))
 

@@ -26,7 +26,7 @@ from experiments.rules.number_grammar import LARGEST as LARGEST_WHOLE
 from experiments.rules.number_grammar import WrongValue, positive_number, whole_number
 from kdb.disk_path import SETTINGS, bytes_of
 from kdb.pairs import pair_key
-from kdb.units import LATENCY, METRICS, UNITS, convert, measures
+from kdb.units import LATENCY, METRICS, THROUGHPUT, UNITS, convert, measures
 
 Values = dict[str, Any]  # of a configuration: field to value, catalogue entries as slugs
 
@@ -78,14 +78,8 @@ EMPTY: Values = {
     name: None if name in (*REFERENCES, "vm_vcpus", "vm_ram_gib", *_SIZES) else "" for name in CONFIGURATION[1:]
 }
 A_CONFIGURATION = "the name of a configuration, or its hypervisor (or native) and file systems"
-CONTEXT = (
-    *CONFIGURATION,
-    *WORKLOAD,
-    "vm_count",
-    "operation",
-    "source",
-    "note",
-)  # fields that a user may state for a file
+# Fields that a user may state for a file.
+CONTEXT = (*CONFIGURATION, *WORKLOAD, "vm_count", "operation", "source", "note")
 FILE_CONTEXT = (*CONTEXT, "block_size_bytes", "repetition")  # and that programs and manifests may, beside parameters
 
 LINE = "line"  # of a row in its source; not a field of the template
@@ -125,24 +119,24 @@ class Row(NamedTuple):
     variant: Variant
     value: float
     vm_count: int
-    operation: str
-    block_size_bytes: int | None
-    machine: int | None
-    metric: str
-    unit: str
-    alternative_value: float | None
-    quality: str
-    repetition: int | None
-    repetitions: int | None
-    standard_deviation: float | None
-    minimum: float | None
-    maximum: float | None
-    reference: str
-    excluded_because: str
-    excluded_by: str
-    source: str
-    note: str
-    working_set_bytes: int | None
+    operation: str = "mixed"
+    block_size_bytes: int | None = None
+    machine: int | None = None
+    metric: str = THROUGHPUT
+    unit: str = ""
+    alternative_value: float | None = None
+    quality: str = "exact"
+    repetition: int | None = None
+    repetitions: int | None = None
+    standard_deviation: float | None = None
+    minimum: float | None = None
+    maximum: float | None = None
+    reference: str = ""
+    excluded_because: str = ""
+    excluded_by: str = ""
+    source: str = ""
+    note: str = ""
+    working_set_bytes: int | None = None
 
 
 # What many lines share, parsed once: the VM count (None: not stated), and a Row whose line, configuration, variant and
@@ -367,12 +361,9 @@ class _LineReader:
     def _picker(self, wanted: Iterable[str], at: Mapping[str, int]) -> tuple[Callable[[Cells], Cells], tuple[str, ...]]:
         """Return a function from a line's cells to those of the wanted fields, and their names."""
         names = tuple(name for name in wanted if name in at)
-        if not names:
-            return (lambda cells: ()), names
-        if len(names) == 1:
-            index = at[names[0]]
-            return (lambda cells: (cells[index],)), names
-        return itemgetter(*(at[name] for name in names)), names
+        places = [at[name] for name in names]
+        pick = itemgetter(*places) if len(places) > 1 else lambda cells: tuple(cells[place] for place in places)
+        return pick, names
 
     def read(self, line: int | None, cells: Cells) -> Iterator[Row | Fault | Unknown]:
         configuration = self._cached(self.configurations, self.pick_configuration(cells), self._configuration)
@@ -496,70 +487,32 @@ class _LineReader:
         stated = ("vm_count", "operation", "source", "note", "block_size_bytes", "repetition")
         given = self._with_context(names, cells, stated)
         problems: list[Exception] = []
-
-        def value(name: str, check: Callable[[str, Any], Any], default: Any = None) -> Any:
-            cell = given.get(name, "")
-            if cell == "":
-                return default
-            try:
-                return check(name, cell)
-            except WrongValue as problem:
-                problems.append(problem)
-                return default
-
         unit = given.get("unit", "")
         if unit not in UNITS:
             problems.append(WrongValue("unit", unit or "nothing", f"one of {', '.join(UNITS)}"))
-        metric = value("metric", _one_of(*METRICS), UNITS[unit][0] if unit in UNITS else "throughput")
-        if unit in UNITS and not measures(unit, metric):
-            problems.append(WrongValue("unit", unit, f"a unit of {metric}"))
-        reference = value("reference", _text, "")
-        if bool(reference) != (metric == "relative"):
-            problems.append(
-                WrongValue("reference", reference or "nothing", "what a ratio is a ratio to, and only for one")
-            )
-        quality = value("quality", _one_of(*QUALITIES), "exact")
-        other = value("alternative_value", positive_number)
-        if (other is not None) != (quality == "ocr-ambiguous"):
-            problems.append(
-                WrongValue(
-                    "alternative_value",
-                    _as_text(given.get("alternative_value")),
-                    "the other reading where the quality is ocr-ambiguous, else nothing",
-                )
-            )
-        reason, author = given.get("excluded_because", ""), given.get("excluded_by", "")
-        if bool(reason) != bool(author):
-            name = "excluded_by" if reason else "excluded_because"
+        checked: dict[str, Any] = {"unit": unit, "note": given.get("note", "")}
+        checked["metric"] = UNITS[unit][0] if unit in UNITS else THROUGHPUT
+        for name, check in _CHECKS.items():
+            if (cell := given.get(name, "")) != "":
+                try:
+                    checked[name] = check(name, cell)
+                except WrongValue as problem:
+                    problems.append(problem)
+        vm_count = checked.pop("vm_count", None)
+        pattern = Row(None, "", NO_VARIANT, math.nan, 0, **checked)
+        if unit in UNITS and not measures(unit, pattern.metric):
+            problems.append(WrongValue("unit", unit, f"a unit of {pattern.metric}"))
+        if bool(pattern.reference) != (pattern.metric == "relative"):
+            expected = "what a ratio is a ratio to, and only for one"
+            problems.append(WrongValue("reference", pattern.reference or "nothing", expected))
+        if (pattern.alternative_value is not None) != (pattern.quality == "ocr-ambiguous"):
+            expected = "the other reading where the quality is ocr-ambiguous, else nothing"
+            problems.append(WrongValue("alternative_value", _as_text(given.get("alternative_value")), expected))
+        if bool(given.get("excluded_because")) != bool(given.get("excluded_by")):
+            name = "excluded_by" if given.get("excluded_because") else "excluded_because"
             problems.append(
                 WrongValue(name, "nothing", "why a value counts nowhere, and who says so: both, or neither")
             )
-        vm_count = value("vm_count", partial(_whole, lowest=0))
-        pattern = Row(
-            line=None,
-            configuration="",
-            variant=NO_VARIANT,
-            value=math.nan,
-            vm_count=0,
-            operation=value("operation", _text, "mixed"),
-            block_size_bytes=value("block_size_bytes", _whole),
-            machine=value("machine", _whole),
-            metric=metric,
-            unit=unit,
-            alternative_value=other,
-            quality=quality,
-            repetition=value("repetition", _whole),
-            repetitions=value("repetitions", _whole),
-            standard_deviation=value("standard_deviation", partial(positive_number, or_zero=True)),
-            minimum=value("minimum", positive_number),
-            maximum=value("maximum", positive_number),
-            reference=reference,
-            excluded_because=value("excluded_because", _text, ""),
-            excluded_by=value("excluded_by", _text, ""),
-            source=value("source", _text, ""),
-            note=given.get("note", ""),
-            working_set_bytes=value("working_set_bytes", _whole),
-        )
         return problems or (vm_count, pattern)
 
     def _effective_vm_count(self, configuration: str, vm_count: int | None) -> int | WrongValue:
@@ -630,6 +583,18 @@ def _one_of(*allowed: str) -> Callable[[str, str], str]:
 
 def _whole(name: str, cell: Cell, *, lowest: int = 1) -> int:
     return whole_number(name, cell, lowest=lowest, largest=LARGEST.get(name, LARGEST_WHOLE))
+
+
+# How what a line says of its number, besides value and unit, is checked where it says it.
+_CHECKS: dict[str, Callable[[str, Any], Any]] = {
+    "vm_count": partial(_whole, lowest=0),
+    "metric": _one_of(*METRICS),
+    "quality": _one_of(*QUALITIES),
+    **dict.fromkeys(("operation", "reference", "excluded_because", "excluded_by", "source"), _text),
+    **dict.fromkeys(("block_size_bytes", "machine", "repetition", "repetitions", "working_set_bytes"), _whole),
+    **dict.fromkeys(("alternative_value", "minimum", "maximum"), positive_number),
+    "standard_deviation": partial(positive_number, or_zero=True),
+}
 
 
 def _parameters(text: str) -> dict[str, Any]:

@@ -8,7 +8,6 @@ import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict
 from itertools import chain, islice
 from time import monotonic
 from typing import IO, Any, NamedTuple
@@ -336,7 +335,7 @@ class ImportReader:
         if key in self.faults:
             self.faults[key].count += 1
         elif len(self.faults) < MAX_FAULTS:
-            self.faults[key] = FoundFault(file_name, **asdict(fault))
+            self.faults[key] = FoundFault(file_name, fault.line, fault.field, fault.found, fault.expected)
 
     def unknown_name(self, file_name: str, unknown: Unknown) -> None:
         key = (unknown.kind, unknown.name if unknown.kind == COLUMN else fold(unknown.name))

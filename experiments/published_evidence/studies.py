@@ -129,7 +129,7 @@ def _entries(study: _Study, names: Names, measurements: list[Entry]) -> Iterator
         if isinstance(row, Unknown):
             study.errors.append(f"{place}: found {row.name}, allowed is a {row.kind} of the catalogue")
         elif isinstance(row, Fault):
-            study.errors.append(f"{place}, {row.field}: found {row.found}, allowed is {row.expected}")
+            study.errors.append(f"{study.slug}/{TABLE}, {row}")
         else:
             key = json.dumps(row.variant._asdict(), sort_keys=True)
             variants[key] = {**row.variant._asdict(), "parameters": json.loads(row.variant.parameters)}

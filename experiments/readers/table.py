@@ -18,14 +18,13 @@ import io
 import json
 import re
 import zipfile
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
-from datetime import date, datetime, time, timedelta
 from itertools import chain, islice
 from typing import Any
 
+from experiments.rules.number_grammar import WrongValue
 from kdb.csv_cells import unescaped
 from kdb.pairs import LONGEST_PAIR, written_pair
 
@@ -51,17 +50,34 @@ _XLSX_SIGN = b"PK\x03\x04"
 
 @dataclass(frozen=True)
 class Fault:
-    """One thing that keeps a line, or the whole file, from being read. The texts may be shown to users."""
+    """One thing that keeps a line, or the whole file, from being read. The texts may be shown to users.
+
+    line : the first, None where it is not about lines; more : number of further lines
+    """
 
     line: int | None
     field: str
     found: str
     expected: str
+    more: int = 0
+
+    def __str__(self) -> str:
+        lines = f"line {self.line}{f' and {self.more} more' if self.more else ''}, " if self.line else ""
+        return f"{lines}{self.field}: {self.difference}"
+
+    @property
+    def difference(self) -> str:
+        return f"found {self.found or 'nothing'}, allowed is {self.expected}"
+
+
+class Unfit(str):
+    """What stands in a cell that holds neither a text nor a number: a date, an error, a list."""
 
 
 Cell = str | int | float  # a number where the file has one in a column of numbers
 Cells = tuple[Cell, ...]
 Lines = Iterator[tuple[int, list[Any]] | Fault]  # of CSV texts, of XLSX a Cell each
+ParseHeader = Callable[[str], Header]
 
 
 @dataclass(frozen=True)
@@ -87,9 +103,9 @@ def recognises(data: bytes) -> bool:
     if data.startswith(_XLSX_SIGN):
         return _is_xlsx(data)
     text = _first_text(data)
-    if text.lstrip().startswith("{"):
-        return _first_object(text) is not None
-    return _find_header(_csv_lines(text, _delimiter(text))) is not None
+    if _is_json(text):
+        return _find_header(_json_lines(text), _plain_header) is not None
+    return _find_header(_csv_lines(text, _delimiter(text)), parse_header) is not None
 
 
 def read_table(data: bytes, columns: Mapping[str, str] | None = None) -> Table:
@@ -100,44 +116,55 @@ def read_table(data: bytes, columns: Mapping[str, str] | None = None) -> Table:
     columns = columns or {}
     if data.startswith(_XLSX_SIGN):
         return _read_xlsx(data, columns)
-    if _first_text(data).lstrip().startswith("{"):
-        return _read_json_lines(data, columns)
-    delimiter = _delimiter(_first_text(data))
+    text = _first_text(data)
+    if _is_json(text):
+        return _table("jsonl", lambda: _json_lines(_open_text(data)), columns, parse=_plain_header)
+    delimiter = _delimiter(text)
+    return _table("csv", lambda: _csv_lines(_open_text(data), delimiter), columns, decimal_comma=delimiter == ";")
 
-    def lines() -> Lines:
-        return _csv_lines(_open_text(data), delimiter)
 
-    return _table("csv", lines, columns, decimal_comma=delimiter == ";")
+def _is_json(text: str) -> bool:
+    return text.lstrip().startswith("{")
 
 
 # Shared by the three kinds: a header, and lines of cells
 
 
-def _find_header(lines: Lines) -> tuple[int, list[str]] | None:
-    """Return the first of MAX_HEADER_LINES lines that has a column of values and another one of the template."""
-    for item in islice(lines, MAX_HEADER_LINES):
+def _find_header(lines: Lines, parse: ParseHeader) -> tuple[int, int, list[str]] | None:
+    """Return place, line and cells of the first that has a column of values and another one of the template.
+
+    It is among the first MAX_HEADER_LINES.
+    """
+    for place, item in enumerate(islice(lines, MAX_HEADER_LINES)):
         if isinstance(item, Fault):
             return None
         line, cells = item[0], [as_text(cell) for cell in item[1]]
         known = set()
         for cell in cells[:MAX_COLUMNS]:
             try:
-                known.add(parse_header(cell).name)
+                known.add(parse(cell).name)
             except UnknownHeader as unknown:
                 if unknown.is_value:
                     known.add("value")
         if "value" in known and len(known) > 1:
-            return line, cells
+            return place, line, cells
     return None
 
 
-def _table(kind: str, lines: Callable[[], Lines], columns: Mapping[str, str], *, decimal_comma: bool = False) -> Table:
-    header = _find_header(lines())
+def _table(
+    kind: str,
+    lines: Callable[[], Lines],
+    columns: Mapping[str, str],
+    *,
+    parse: ParseHeader = parse_header,
+    decimal_comma: bool = False,
+) -> Table:
+    header = _find_header(lines(), parse)
     if header is None:
         expected = "a header with a column of values and others of the template"
         return Table(kind, faults=(Fault(None, "header", "none", expected),))
-    at, cells = header
-    headers, faults, unknown = _headers(at, cells, columns)
+    place, at, cells = header
+    headers, faults, unknown = _headers(at, cells, columns, parse)
     if faults:
         return Table(kind, faults=tuple(faults), unknown=tuple(unknown))
     layout = _Layout(headers, decimal_comma)
@@ -145,13 +172,11 @@ def _table(kind: str, lines: Callable[[], Lines], columns: Mapping[str, str], *,
     def rows() -> Iterator[tuple[int, Cells] | Fault]:
         width, repeated = len(cells), cells
         layout.find_decimal_comma(lines())
-        for item in lines():
+        for item in islice(lines(), place + 1, None):
             if isinstance(item, Fault):
                 yield item
                 continue
             line, raw_cells = item
-            if line <= at:
-                continue
             texts = raw_cells if kind == "csv" else [as_text(cell) for cell in raw_cells]
             if (longest := max(map(len, texts), default=0)) > MAX_CELL:
                 at_cell = next(n for n, text in enumerate(texts) if len(text) > MAX_CELL)
@@ -168,7 +193,7 @@ def _table(kind: str, lines: Callable[[], Lines], columns: Mapping[str, str], *,
 
 
 def _headers(
-    line: int, cells: list[str], columns: Mapping[str, str]
+    line: int, cells: list[str], columns: Mapping[str, str], parse: ParseHeader
 ) -> tuple[list[Header | None], list[Fault], list[Fault]]:
     """Return the meaning of each column (None: ignored), the faults, and the columns that are not of the template."""
     headers: list[Header | None] = []
@@ -180,7 +205,7 @@ def _headers(
         header = None
         if cell:
             try:
-                header = _meaning(cell, columns)
+                header = _meaning(cell, columns, parse)
             except UnknownHeader as error:
                 is_foreign = not error.is_value and _is_short(cell)
                 (unknown if is_foreign else faults).append(
@@ -213,10 +238,10 @@ def _is_short(header: str) -> bool:
     return 0 < len(header) <= MAX_HEADER
 
 
-def _meaning(cell: str, columns: Mapping[str, str]) -> Header | None:
+def _meaning(cell: str, columns: Mapping[str, str], parse: ParseHeader) -> Header | None:
     """Return what a header means, or is said to mean; None for a column to ignore. Raises UnknownHeader."""
     try:
-        return parse_header(cell)
+        return parse(cell)
     except UnknownHeader as unknown:
         if unknown.is_value or cell not in columns:
             raise
@@ -274,6 +299,9 @@ class _Layout:
             return
         cells: Sequence[Cell] = texts
         if raw_cells is not texts:
+            if unfit := [n for n, cell in enumerate(raw_cells) if isinstance(cell, Unfit) and self.names[n]]:
+                yield Fault(line, self.names[unfit[0]], texts[unfit[0]][:LONGEST_SHOWN], "a text or a number")
+                return
             triples = zip(raw_cells, texts, self.is_numeric, strict=True)
             cells = [raw if is_numeric else text for raw, text, is_numeric in triples]
         if self.is_simple:
@@ -281,12 +309,10 @@ class _Layout:
             return
         own = [cells[index] for index in self.plain]
         if self.pair_at is not None:
-            cell = texts[self.pair_at]
             try:
-                own += written_pair(cell)
-            except ValueError:
-                expected = f"like xfs-on-ext4, guest first, of at most {LONGEST_PAIR} characters"
-                yield Fault(line, "pair", cell[:LONGEST_SHOWN] or "nothing", expected)
+                own += pair_in("pair", texts[self.pair_at])
+            except WrongValue as problem:
+                yield Fault(line, *problem.args)
                 return
         own += self.constants.values()
         if self.first_comma:
@@ -317,6 +343,15 @@ class _Layout:
             if _DECIMAL_COMMA.fullmatch(row[index]):
                 row[index] = row[index].replace(",", ".")
         return tuple(row)
+
+
+def pair_in(field: str, cell: str) -> tuple[str, str]:
+    """Return guest and host file system. Raises WrongValue."""
+    try:
+        return written_pair(cell)
+    except ValueError:
+        expected = f"like xfs-on-ext4, guest first, of at most {LONGEST_PAIR} characters"
+        raise WrongValue(field, cell[:LONGEST_SHOWN] or "nothing", expected) from None
 
 
 def as_text(cell: Cell) -> str:
@@ -384,116 +419,65 @@ def _without_nul(stream: Any) -> Iterator[str]:
 # JSON lines
 
 
-def _first_object(text: str) -> dict[str, Any] | None:
+def _plain_header(name: str) -> Header:
+    """Parse a name in an object, which brings neither a unit nor a number of machines, as benchmarks name such figures
+    themselves. Raises UnknownHeader."""
+    with suppress(UnknownHeader):
+        if (header := parse_header(name)) == Header(header.name) and header.name != "pair":
+            return header
+    raise UnknownHeader(f"one of {', '.join(FIELDS)}, parameters")
+
+
+def _json_lines(text: str | io.TextIOBase) -> Lines:
+    """Yield the names of the first object, then of each object its cells in their order, "" for a missing name."""
+    stream = io.StringIO(text) if isinstance(text, str) else text
+    names: list[str] = []
+    expected, number = "", 0
     try:
-        document = json.loads(text.lstrip().split("\n", 1)[0])
-    except (ValueError, RecursionError):
-        return None
-    if not isinstance(document, dict) or not document:
-        return None
-    names = _json_names(document, {})
-    return document if "value" in names.values() and len(names) > 1 else None
-
-
-def _json_names(document: dict[str, Any], columns: Mapping[str, str]) -> dict[str, str]:
-    """Return key to field, or to IGNORED, for the keys of the template and those in `columns`."""
-    names = {}
-    for key in document:
-        if key == "parameters":
-            names[key] = key
-            continue
-        try:
-            header = parse_header(key)
-        except UnknownHeader:
-            if columns.get(key, "pair") != "pair":  # which is for tables with a header
-                names[key] = columns[key]
-            continue
-        if not header.is_wide and header.name != "pair" and not header.unit and not header.metric:
-            names[key] = header.name
-    return names
-
-
-def _read_json_lines(data: bytes, columns: Mapping[str, str]) -> Table:
-    first = _first_object(_first_text(data))
-    if first is None:
-        return Table("jsonl", faults=(Fault(1, "line", "no object of ours", "an object with a value on each line"),))
-    names = _json_names(first, columns)
-    counts = Counter(name for name in names.values() if name != IGNORED)
-    fields = tuple(counts)
-    faults = [Fault(1, "header", name, "each name once") for name in fields if counts[name] > 1]
-    foreign = [key for key in first if key not in names]
-    expected_name = f"one of {', '.join(FIELDS)}, parameters"
-    faults += [Fault(1, key[:LONGEST_SHOWN], "this name", expected_name) for key in foreign if not _is_short(key)]
-    unknown = [Fault(1, "header", key, expected_name) for key in foreign if _is_short(key)]
-    ignored = {*foreign, *(key for key, name in names.items() if name == IGNORED)}
-    at = {name: index for index, name in enumerate(fields)}
-    expected = f"one of the first line: {', '.join(names)}"
-
-    def row(number: int, line: str) -> tuple[int, Cells] | Fault:
-        try:
-            document = json.loads(line, object_pairs_hook=_refuse_duplicates)
-        except _DuplicateNameError as twice:
-            return Fault(number, str(twice)[:LONGEST_SHOWN], "this name twice", "each name once")
-        except (ValueError, RecursionError):
-            document = None
-        if not isinstance(document, dict):
-            return Fault(number, "line", line.strip()[:LONGEST_SHOWN], "one JSON object")
-        cells: list[Cell] = [""] * len(fields)
-        taken = set()
-        for key, value in document.items():
-            if key in ignored:
+        for number, line in enumerate(_without_nul(stream), start=1):
+            if not line.strip():
                 continue
-            if key not in names:
-                return Fault(number, key[:LONGEST_SHOWN], "this name", expected)
-            if names[key] in taken:
-                return Fault(number, key[:LONGEST_SHOWN], f"a second name of {names[key]}", "each column once")
-            taken.add(names[key])
-            cell = _json_cell(names[key], value)
-            if isinstance(cell, str) and len(cell) > MAX_CELL:
-                return Fault(number, key, f"{len(cell):,} characters", f"at most {MAX_CELL:,}")
-            if cell is None:
-                return Fault(number, key, json.dumps(value)[:LONGEST_SHOWN], "a text, a number or null")
-            cells[at[names[key]]] = cell
-        return number, tuple(cells)
-
-    def rows() -> Iterator[tuple[int, Cells] | Fault]:
-        stream = _open_text(data)
-        for number, line in enumerate(iter(lambda: stream.readline(MAX_LINE + 1), ""), start=1):
-            if len(line) > MAX_LINE:
-                yield Fault(number, "line", f"more than {MAX_LINE:,} characters", f"at most {MAX_LINE:,}")
-                return
-            if line.strip():
-                yield row(number, line)
-
-    return Table("jsonl", fields, tuple(faults), tuple(unknown), rows)
+            try:
+                document = json.loads(line, object_pairs_hook=_once_each)
+            except (ValueError, RecursionError):
+                document = None
+            if not isinstance(document, dict):
+                yield Fault(number, "line", line.strip()[:LONGEST_SHOWN], "one JSON object")
+                continue
+            if not names:
+                names, expected = [*document], f"one of the first line: {', '.join(document)}"
+                yield number, names
+            if foreign := document.keys() - names:
+                yield Fault(number, min(foreign)[:LONGEST_SHOWN], "this name", expected)
+            else:
+                yield number, [_json_cell(name, document.get(name)) for name in names]
+    except csv.Error as error:
+        yield Fault(number + 1, "line", str(error), "one JSON object")
 
 
-class _DuplicateNameError(ValueError):
-    """An object has a name twice: one of the two values would be lost."""
-
-
-def _refuse_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object; a name that it has twice holds no value, because one of the two would be lost."""
     values: dict[str, Any] = {}
     for name, value in pairs:
-        if name in values:
-            raise _DuplicateNameError(name)
-        values[name] = value
+        values[name] = Unfit(f"{name[:LONGEST_SHOWN]} twice") if name in values else value
     return values
 
 
-def _json_cell(name: str, value: Any) -> Cell | None:
+def _json_cell(name: str, value: Any) -> Cell:
     match value:
         case None:
             return ""
+        case Unfit() | int() | float() if not isinstance(value, bool):
+            return value
         case str():
-            return value.strip().replace("\0", "\ufffd")
-        case bool():
-            return None
-        case int() | float():
-            return value if name in NUMERIC else repr(value)
-        case dict() if name == "parameters" and all(isinstance(v, str | int | float) for v in value.values()):
+            return value.strip()
+        case dict() if name == "parameters" and _is_flat(value):
             return json.dumps(value, sort_keys=True)
-    return None
+    return Unfit(json.dumps(value)[:LONGEST_SHOWN])
+
+
+def _is_flat(value: dict[str, Any]) -> bool:
+    return all(isinstance(inner, str | int | float) and not isinstance(inner, Unfit) for inner in value.values())
 
 
 # XLSX
@@ -539,7 +523,7 @@ def _read_xlsx(data: bytes, columns: Mapping[str, str]) -> Table:
         start = [*islice(lines_of_sheet, MAX_HEADER_LINES)]
         if broken := [item for item in start if isinstance(item, Fault) and item.field == "workbook"]:
             return Table("xlsx", faults=(broken[0],))
-        if _find_header(iter(start)) is not None:
+        if _find_header(iter(start), parse_header) is not None:
             with_header.append(name)
     if len(names) > MAX_SHEETS:
         return _bad_workbook(f"more than {MAX_SHEETS} sheets", f"at most {MAX_SHEETS}")
@@ -630,31 +614,25 @@ def _rows(sheet: Any) -> Lines:
             continue
         used = next(n for n in range(len(row), 0, -1) if row[n - 1] is not None)
         values = row[: max(used, width)]
-        cells = [cell for value in values if (cell := _sheet_cell(value)) is not None]
-        if len(cells) < len(values):
-            wrong = [value for value in values if _sheet_cell(value) is None]
-            yield Fault(number, "cell", str(wrong[-1])[:LONGEST_SHOWN], "a text or a number")
-            continue
+        cells = [_sheet_cell(value) for value in values]
         while len(cells) > width and cells and cells[-1] == "":
             cells.pop()
-        if (filled := len(cells) - cells.count("")) and not str(cells[0]).startswith("#"):
+        filled = len(cells) - cells.count("")
+        if filled and (isinstance(cells[0], Unfit) or not str(cells[0]).startswith("#")):
             if filled > 1:
                 width = max(width, len(cells))
             yield number, cells + [""] * (width - len(cells))
 
 
-def _sheet_cell(value: Any) -> Cell | None:
-    """Return a cell, "" where it is empty; None for dates, errors and other values."""
+def _sheet_cell(value: Any) -> Cell:
     match value:
         case None:
             return ""
-        case str():
-            return None if value.startswith("#") and value.endswith(("!", "?", "/A")) else value.strip()
-        case bool() | datetime() | date() | time() | timedelta():
-            return None
-        case int() | float():
+        case str() if not (value.startswith("#") and value.endswith(("!", "?", "/A"))):
+            return value.strip()
+        case int() | float() if not isinstance(value, bool):
             return value
-    return None
+    return Unfit(value)
 
 
 # The template

@@ -12,15 +12,15 @@ from rest_framework.reverse import reverse
 
 from experiments import permissions
 from experiments.case_studies.api import DraftSerializer, OwnedViewSet
+from experiments.imports.api import field_error
 from experiments.imports.pipeline import file_name
 from experiments.models import CaseStudy, ImportBatch
 from kdb.accounts.users import user_of
 from kdb.api.bodies import Fields
-from kdb.api.faults import FaultyRequest, FieldError
+from kdb.api.faults import FaultyRequest
 from kdb.web.gone import check_client
 
 from .conditions import LONGEST, ConditionsError, read_conditions
-from .conversion import TableFault
 from .drafting import TableRefused, make_draft
 from .parsing import MAX_BYTES, Refused, read_tables
 
@@ -74,7 +74,8 @@ class PublishedTableViewSet(OwnedViewSet):
         try:
             draft = make_draft(name, content, table, conditions, user=user_of(request), door=ImportBatch.Door.API)
         except TableRefused as error:
-            raise FaultyRequest([*map(_field_error, error.faults)], status.HTTP_422_UNPROCESSABLE_ENTITY) from error
+            errors = [field_error(fault.field, fault.difference, fault.line) for fault in error.faults]
+            raise FaultyRequest(errors, status.HTTP_422_UNPROCESSABLE_ENTITY) from error
         draft = CaseStudy.objects.select_related("owner", "server", "storage__server").get(pk=draft.pk)
         headers = {"Location": reverse("v1:draft-detail", [draft.slug], request=request)}
         return Response(self.get_serializer(draft).data, status=status.HTTP_201_CREATED, headers=headers)
@@ -92,12 +93,4 @@ def _sent_file(request: Request, field: str, largest: int) -> tuple[str, bytes]:
 
 
 def _unusable(field: str, message: str, line: int | None = None) -> FaultyRequest:
-    return FaultyRequest([_field_error(TableFault(line, field, "", ""), message)], status.HTTP_422_UNPROCESSABLE_ENTITY)
-
-
-def _field_error(wrong: TableFault, message: str = "") -> FieldError:
-    text = message or f"found {wrong.found or 'nothing'}, allowed is {wrong.allowed}"
-    error: FieldError = {"field": wrong.column, "message": text}
-    if wrong.line:
-        error["line"] = wrong.line
-    return error
+    return FaultyRequest([field_error(field, message, line)], status.HTTP_422_UNPROCESSABLE_ENTITY)

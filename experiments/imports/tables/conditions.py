@@ -30,20 +30,22 @@ MOST_WORDS = 2_000  # of one table
 MOST_RULES = 200  # of rows that are left out
 SLUG = r"[a-z0-9][a-z0-9_-]*"
 
-# section: its keys, each a field of the model of that name; a test compares them.
-CASE_STUDY = (
-    *("slug", "title", "laboratory", "research_group", "run_seconds", "repetitions", "measured_year", "fits_cache"),
-    *("value_scope", "procedure", "notes"),
-)
-SOURCE = (
-    *("slug", "title", "authors", "year", "venue", "address", "doi", "archive_address", "made_on", "read_on"),
-    *("is_reviewed", "note"),
-)
-SERVER = ("model", "cpu", "sockets", "cores", "ram_gib", "ram_kind", "network")
-STORAGE = (
-    *("description", "kind", "controller", "raid", "sequential_read_limit", "sequential_write_limit"),
-    *("interface_limit", "source"),
-)
+# Section to its keys, each a field of the model of that name; a test compares them.
+FACTS = {
+    "case_study": (
+        *("slug", "title", "laboratory", "research_group", "run_seconds", "repetitions", "measured_year", "fits_cache"),
+        *("value_scope", "procedure", "notes"),
+    ),
+    "source": (
+        *("slug", "title", "authors", "year", "venue", "address", "doi", "archive_address", "made_on", "read_on"),
+        *("is_reviewed", "note"),
+    ),
+    "server": ("model", "cpu", "sockets", "cores", "ram_gib", "ram_kind", "network"),
+    "storage": (
+        *("description", "kind", "controller", "raid", "sequential_read_limit", "sequential_write_limit"),
+        *("interface_limit", "source"),
+    ),
+}
 NEW_KINDS = ("hypervisor", "file_system", "host_storage", "operating_system", "workload", "benchmark")
 IS_A = "is_a"  # of a new name: one of NEW_KINDS
 OF_VALUES = ("percent_of",)  # keys under [values] that are no columns of the template
@@ -120,7 +122,8 @@ def _toml(data: bytes) -> Iterator[dict[str, Any]]:
 def conditions_of(given: Mapping[str, Any]) -> Conditions:
     """Return the conditions of the tables that a TOML file has, or a form made. Raises ConditionsError."""
     check_keys("the file", given, SECTIONS)
-    case_study = _facts(given, "case_study", CASE_STUDY)
+    facts: dict[str, Any] = {section: _facts(given, section) for section in FACTS}
+    case_study = facts["case_study"]
     for name in ("slug", "title"):
         if not isinstance(case_study.get(name), str) or not case_study[name].strip():
             raise condition_error(f"case_study.{name}", case_study.get(name), "a text")
@@ -140,10 +143,7 @@ def conditions_of(given: Mapping[str, Any]) -> Conditions:
     if decimal not in (".", ","):
         raise condition_error("decimal", decimal, '"." or ","')
     return Conditions(
-        case_study=case_study,
-        source=_facts(given, "source", SOURCE),
-        server=_facts(given, "server", SERVER),
-        storage=_facts(given, "storage", STORAGE),
+        **facts,
         everywhere=columns_of("everywhere", table_of(given, "everywhere"), ""),
         columns={heading: column_role(heading, name) for heading, name in table_of(given, "columns").items()},
         values={
@@ -228,9 +228,9 @@ def _new_entry(place: str, given: Any) -> dict[str, str]:
     return {name: _text(f"{place}.{name}", value) for name, value in given.items()}
 
 
-def _facts(given: Mapping[str, Any], section: str, allowed: Collection[str]) -> dict[str, Any]:
+def _facts(given: Mapping[str, Any], section: str) -> dict[str, Any]:
     table = table_of(given, section)
-    check_keys(section, table, allowed)
+    check_keys(section, table, FACTS[section])
     for name, value in table.items():
         if isinstance(value, dict) or (isinstance(value, list) and not all(isinstance(item, str) for item in value)):
             raise condition_error(f"{section}.{name}", value, "a text, a number, a day or a list of texts")
@@ -281,7 +281,7 @@ def condition_error(place: str, given: Any, allowed: str) -> ConditionsError:
 def as_toml(conditions: Conditions) -> str:
     """Return the file of these conditions: `read_conditions` reads the same from it."""
     parts = [] if conditions.decimal == "." else [f"decimal = {_value(conditions.decimal)}\n"]
-    for name in ("case_study", "source", "server", "storage", "everywhere"):
+    for name in (*FACTS, "everywhere"):
         parts.append(_section(f"[{name}]", getattr(conditions, name)))
     parts.append(_section("[columns]", {heading: _toml_name(name) for heading, name in conditions.columns.items()}))
     for heading, fields in conditions.values.items():

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from experiments.imports.normalise import CONFIGURATION, HOST, LINE
-from experiments.readers.table import NOT_MEASURED
+from experiments.readers.table import NOT_MEASURED, Fault, pair_in
 from experiments.readers.table_columns import FIELDS, IGNORED, METRIC_HEADERS, UnknownHeader, parse_header
 from experiments.rules.entry_names import NATIVE, fold
 from experiments.rules.number_grammar import PrintedNumber, WrongValue, number_text, printed_number
@@ -26,13 +26,7 @@ MAX_ERRORS = 200
 _SPREAD = ("standard_deviation", "minimum", "maximum", "alternative_value")
 _SIZES = ("block_size_bytes", "working_set_bytes")
 _ONLY_VIRTUAL = frozenset((*CONFIGURATION, "vm_count")) - {*HOST, "hypervisor", "configuration"}
-_RESULTS = (
-    "note",
-    "source",
-    "value",
-    *_SPREAD,
-    "repetitions",
-)  # these do not tell rows apart
+_RESULTS = ("note", "source", "value", *_SPREAD, "repetitions")  # these do not tell rows apart
 
 
 @dataclass(frozen=True)
@@ -43,32 +37,13 @@ class LeftOut:
     reason: str
 
 
-@dataclass(frozen=True)
-class TableFault:
-    """One error. line : the first, None where it is not about rows; more : number of further lines
-
-    column : heading
-    """
-
-    line: int | None
-    column: str
-    found: str
-    allowed: str
-    more: int = 0
-
-    def __str__(self) -> str:
-        lines = f"line {self.line}{f' and {self.more} more' if self.more else ''}" if self.line else ""
-        place = ", ".join(filter(None, [lines, self.column]))
-        return f"{place}: found {self.found or 'nothing'}, allowed is {self.allowed}"
-
-
 @dataclass
 class Converted:
     """The rows that a table becomes (columns of the template, and LINE), what was left out, and what is wrong."""
 
     rows: list[dict[str, str]] = field(default_factory=list[dict[str, str]])
     left_out: list[LeftOut] = field(default_factory=list)
-    errors: list[TableFault] = field(default_factory=list)
+    errors: list[Fault] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -94,7 +69,7 @@ def convert(table: PlainTable, conditions: Conditions) -> Converted:
     headings = list(_headings(table, conditions, converted.errors))
     if not any(heading.name == "value" for heading in headings):
         allowed = "a column of numbers: one that is called value, or one under [values]"
-        converted.errors.append(TableFault(None, "header", ", ".join(table.header)[:80], allowed))
+        converted.errors.append(Fault(None, "header", ", ".join(table.header)[:80], allowed))
     if converted.errors:
         return converted
     _TableReader(table, conditions, headings, converted).read()
@@ -105,12 +80,12 @@ def convert(table: PlainTable, conditions: Conditions) -> Converted:
 # Headings
 
 
-def _headings(table: PlainTable, conditions: Conditions, errors: list[TableFault]) -> Iterator[_Heading]:
+def _headings(table: PlainTable, conditions: Conditions, errors: list[Fault]) -> Iterator[_Heading]:
     """Yield the columns that have a meaning; append to errors what is wrong with the others."""
     header = [_collapse_spaces(text) for text in table.header]
     for text in dict.fromkeys(header):
         if header.count(text) > 1 and text:
-            errors.append(TableFault(None, text, f"this heading {header.count(text)} times", "each heading once"))
+            errors.append(Fault(None, text, f"this heading {header.count(text)} times", "each heading once"))
     section_of = {**dict.fromkeys(conditions.columns, "columns"), **dict.fromkeys(conditions.values, "values")}
     section_of |= {
         heading: f"where of leave_out: {rows.reason}" for rows in conditions.leave_out for heading in rows.where
@@ -118,7 +93,7 @@ def _headings(table: PlainTable, conditions: Conditions, errors: list[TableFault
     section_of |= {heading: "words" for heading in conditions.words if heading not in FIELDS}
     for heading, section in section_of.items():
         if _collapse_spaces(heading) not in header:
-            errors.append(TableFault(None, section, heading, f"a heading of the table: {', '.join(header)}"))
+            errors.append(Fault(None, section, heading, f"a heading of the table: {', '.join(header)}"))
     values = {_collapse_spaces(heading): fields for heading, fields in conditions.values.items()}
     columns = {_collapse_spaces(heading): name for heading, name in conditions.columns.items()}
     for at, text in enumerate(header):
@@ -138,7 +113,7 @@ def _headings(table: PlainTable, conditions: Conditions, errors: list[TableFault
             except UnknownHeader as unknown:
                 if not words:
                     allowed = f"{unknown}; or say what it holds under [columns], [values] or [words]"
-                    errors.append(TableFault(None, text, "this heading", allowed))
+                    errors.append(Fault(None, text, "this heading", allowed))
                     continue
         words = words or conditions.words.get(name, {})
         yield _Heading(
@@ -200,18 +175,16 @@ class _TableReader:
                 self.add_error(line, problem)
             if len(self.converted.errors) >= MAX_ERRORS or len(self.converted.rows) > MAX_ROWS:
                 allowed = f"at most {MAX_ROWS:,} rows and fewer than {MAX_ERRORS} errors"
-                self.converted.errors.append(TableFault(line, "table", "more", f"{allowed}; the rest was not read"))
+                self.converted.errors.append(Fault(line, "table", "more", f"{allowed}; the rest was not read"))
                 return
         table_lines = set(self.table.lines)
         for rows in self.conditions.leave_out:
             if id(rows) not in used or not table_lines.issuperset(rows.lines):
                 shown = ", ".join(map(str, rows.lines or rows.where.values()))
-                self.converted.errors.append(
-                    TableFault(None, f"leave_out: {rows.reason}", shown, "rows that the table has")
-                )
+                self.converted.errors.append(Fault(None, f"leave_out: {rows.reason}", shown, "rows that the table has"))
 
     def add_error(self, line: int, problem: WrongValue) -> None:
-        self.converted.errors.append(TableFault(line, *problem.args))
+        self.converted.errors.append(Fault(line, *problem.args))
 
     def left_out_rule(self, line: int, cells: Sequence[str]) -> LeftOutRows | None:
         if line in self.left_out_by_line:
@@ -256,7 +229,9 @@ class _TableReader:
                 if not heading.name:
                     allowed = f"one of its words under [words]: {', '.join(heading.words)}"[:400]
                     raise WrongValue(heading.text, cell[:80], allowed)
-                given = _pair(heading.text, cell) if heading.name == "pair" else {heading.name: cell}
+                given = {heading.name: cell}
+                if heading.name == "pair":
+                    given = dict(zip(("guest_fs", "host_fs"), pair_in(heading.text, cell), strict=True))
             elif heading.name == "configuration":
                 given = {"configuration": cell, **given}
             for name, value in given.items():
@@ -350,13 +325,6 @@ def _setting_of(heading: str) -> str:
     """Return the line of conditions that a heading like "8 threads" stands for."""
     name, value = parameter_in(heading) or ("NAME", "...")
     return f'"parameter {name}" = "{value}"'
-
-
-def _pair(column: str, cell: str) -> dict[str, str]:
-    guest, on, host = cell.partition("-on-") if "-on-" in cell else cell.partition(" on ")
-    if not on:
-        raise WrongValue(column, cell[:80], "a pair of file systems, guest first, like xfs-on-ext4")
-    return {"guest_fs": guest.strip(), "host_fs": host.strip()}
 
 
 def _convert_to_unit_of(metric: str, row: dict[str, str], column: str) -> None:

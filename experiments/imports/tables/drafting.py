@@ -26,7 +26,7 @@ from experiments.rules.entry_names import Names, fold
 from kdb.api.errors import form_errors
 
 from .conditions import IS_A, Conditions
-from .conversion import LeftOut, TableFault, convert
+from .conversion import Converted, LeftOut, convert
 from .parsing import PlainTable
 
 MAX_COMPARED = 50  # unknown names that are compared with all known spellings: a millisecond each
@@ -35,36 +35,33 @@ MAX_COMPARED = 50  # unknown names that are compared with all known spellings: a
 class TableRefused(Exception):  # noqa: N818 - the user's matter, not a failure of ours
     """The table cannot become a draft as it is; nothing was kept. faults : all the reasons"""
 
-    def __init__(self, faults: Iterable[TableFault]) -> None:
+    def __init__(self, faults: Iterable[Fault]) -> None:
         self.faults = list(faults)
         super().__init__("; ".join(map(str, self.faults)))
 
 
 @dataclass
-class TableReading:
-    """The content of a table, read under its conditions.
+class TableReading(Converted):
+    """The content of a table, read under its conditions; its rows have slugs for the names of the catalogue.
 
-    rows : columns of the template, names of the catalogue as slugs; measurements : the same as they would be filed
+    measurements : the rows as they would be filed
     unknown : kind and name to the first line, of names that the catalogue lacks and nobody proposed
     names : the names that it was read with
     """
 
-    rows: list[dict[str, str]]
     measurements: list[Row] = field(default_factory=list)
-    left_out: list[LeftOut] = field(default_factory=list)
-    errors: list[TableFault] = field(default_factory=list)
     unknown: dict[tuple[str, str], int] = field(default_factory=dict)
     names: Names = field(default_factory=lambda: Names({}))
 
     @property
-    def faults(self) -> list[TableFault]:
+    def faults(self) -> list[Fault]:
         """Return errors and unknown names; equal errors are one, with its first line and the number of others."""
-        lines: dict[TableFault, set[int | None]] = {}
+        lines: dict[Fault, set[int | None]] = {}
         for error in self.errors:
             lines.setdefault(replace(error, line=None), set()).add(error.line)
         once = [replace(e, line=min(on, key=lambda n: n or 0), more=len(on) - 1) for e, on in lines.items()]
         return once + [
-            TableFault(
+            Fault(
                 line,
                 kind.replace("_", " "),
                 name,
@@ -97,19 +94,17 @@ def read_table(table: PlainTable, conditions: Conditions) -> TableReading:
     converted = convert(table, conditions)
     names = known_names(conditions)
     rows = [_with_slugs(row, names) for row in converted.rows]
-    errors = [*converted.errors, *_entry_errors(conditions)]
-    reading = TableReading(rows, left_out=converted.left_out, errors=errors, names=names)
+    reading = TableReading(rows, converted.left_out, [*converted.errors, *_entry_errors(conditions)], names=names)
     headings = {column: heading for heading, column in conditions.columns.items()}
     for item in Normaliser(names, {}).rows(source_of_rows(rows, {})) if rows else ():
         if isinstance(item, Row):
             reading.measurements.append(item)
         elif isinstance(item, Fault):
-            column = headings.get(item.field, item.field)
-            reading.errors.append(TableFault(item.line, column, item.found, item.expected))
+            reading.errors.append(replace(item, field=headings.get(item.field, item.field)))
         elif isinstance(item, Unknown):
             reading.unknown.setdefault((item.kind, item.name), item.line or 0)
     if not rows and not reading.errors:
-        reading.errors.append(TableFault(None, "table", "no measurement", "at least one row with a number"))
+        reading.errors.append(Fault(None, "table", "no measurement", "at least one row with a number"))
     return reading
 
 
@@ -119,14 +114,14 @@ def _with_slugs(row: Mapping[str, str], names: Names) -> dict[str, str]:
     return {**row, **{name: slug for name, slug in slugs.items() if slug}}
 
 
-def _entry_errors(conditions: Conditions) -> list[TableFault]:
+def _entry_errors(conditions: Conditions) -> list[Fault]:
     wrong = []
     for entry in conditions.new:
         kind, slug, fields = _entry_fields(entry)
         try:
             services.new_entry(kind, slug, fields, source="")
         except services.EntryError as error:
-            wrong.append(TableFault(None, f"new {kind.replace('_', ' ')}", entry.get("name", slug), str(error)))
+            wrong.append(Fault(None, f"new {kind.replace('_', ' ')}", entry.get("name", slug), str(error)))
     return wrong
 
 
@@ -160,7 +155,7 @@ def make_draft(
         batch = pipeline.finish(batch)
     except (pipeline.ImportRefused, raw_files.UploadError) as error:
         lifecycle.delete_draft(draft, user=user)
-        raise TableRefused([TableFault(None, "table", name, str(error))]) from error
+        raise TableRefused([Fault(None, "table", name, str(error))]) from error
     if batch.state != ImportBatch.State.FILED:
         lifecycle.delete_draft(draft, user=user)
         raise TableRefused(_report_errors(batch.full_report))
@@ -168,7 +163,7 @@ def make_draft(
 
 
 def make_empty_draft(
-    conditions: Conditions, *, user: User | None, faults: Sequence[TableFault] = (), notes: Sequence[str] = ()
+    conditions: Conditions, *, user: User | None, faults: Sequence[Fault] = (), notes: Sequence[str] = ()
 ) -> CaseStudy:
     """Return a new draft with its source, without measurements.
 
@@ -185,7 +180,7 @@ def make_empty_draft(
             draft.publication = publication
             lifecycle.create_draft(draft, draft.server, draft.storage, user=user)
     except lifecycle.CaseStudyError as error:
-        raise TableRefused([TableFault(None, "case_study.slug", draft.slug, str(error))]) from error
+        raise TableRefused([Fault(None, "case_study.slug", draft.slug, str(error))]) from error
     return draft
 
 
@@ -225,21 +220,21 @@ def _left_out_notes(left_out: Iterable[LeftOut]) -> Iterable[str]:
         yield f"Left out of the table, line{'s' if len(numbers) > 1 else ''} {first_few(numbers)}: {reason}."
 
 
-def _report_errors(report: Mapping[str, Any]) -> Iterable[TableFault]:
+def _report_errors(report: Mapping[str, Any]) -> Iterable[Fault]:
     for fault in report["faults"]:
-        yield TableFault(fault["line"], fault["field"], fault["found"], fault["expected"])
+        yield Fault(fault["line"], fault["field"], fault["found"], fault["expected"])
     for unknown in report["unknown"]:
-        yield TableFault(unknown["line"], unknown["kind"], unknown["name"], "a name of the catalogue")
+        yield Fault(unknown["line"], unknown["kind"], unknown["name"], "a name of the catalogue")
     for finding in report["lint"]:
         if finding["severity"] == "error":
-            yield TableFault(None, finding["rule"], "; ".join(finding["places"])[:200], finding["message"])
+            yield Fault(None, finding["rule"], "; ".join(finding["places"])[:200], finding["message"])
 
 
-def _build_study(conditions: Conditions) -> tuple[CaseStudy, Publication | None, list[TableFault]]:
+def _build_study(conditions: Conditions) -> tuple[CaseStudy, Publication | None, list[Fault]]:
     """Return case study and publication, checked and unsaved, and what is wrong with them."""
     forms = draft_forms(form_data(conditions))
     wrong = [
-        TableFault(
+        Fault(
             None, f"{name}.{error['field']}", str(getattr(conditions, name).get(error["field"], "")), error["message"]
         )
         for name, form in forms.items()
@@ -252,7 +247,7 @@ def _build_study(conditions: Conditions) -> tuple[CaseStudy, Publication | None,
         publication = _publication(conditions)
     except ValidationError as error:
         wrong += [
-            TableFault(None, f"source.{name}", str(conditions.source.get(name, "")), " ".join(messages))
+            Fault(None, f"source.{name}", str(conditions.source.get(name, "")), " ".join(messages))
             for name, messages in error.message_dict.items()
         ]
         publication = None

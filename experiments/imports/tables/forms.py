@@ -11,7 +11,7 @@ from django.db.models import Field, URLField
 from django.utils.text import slugify
 from django.utils.timezone import localdate
 
-from experiments.case_studies.forms import CaseStudyForm
+from experiments.case_studies.forms import draft_forms
 from experiments.catalogue import services
 from experiments.imports import normalise
 from experiments.imports.forms import NEW, fields_of_entry
@@ -21,7 +21,7 @@ from experiments.rules.entry_names import NATIVE, fold
 from kdb.disk_path import SETTINGS
 from kdb.units import METRICS, UNITS
 
-from .conditions import IS_A, ConditionsError
+from .conditions import FACTS, IS_A, ConditionsError
 from .drafting import TableReading, known_names
 from .parsing import MAX_BYTES, PlainTable
 from .suggestions import VALUE, close_entry
@@ -32,6 +32,7 @@ MAX_WORDS = 200  # of one column, that the user is asked about
 MAX_QUESTIONS = 100  # words on one page: a request has at most 1,000 fields
 MAX_BASES = 60  # words that may identify the row that percentages refer to
 NO_NAME = "none"  # no slug: a reserved word (experiments.rules.entry_names)
+METRIC_CHOICES = [("", "by the unit"), *((metric.name, metric.label) for metric in METRICS.values())]
 OF_THE_NUMBER = ("unit", "metric", "standard_deviation", "minimum", "maximum", "repetition", "repetitions", "reference")
 
 
@@ -152,7 +153,6 @@ class ColumnsForm(StepForm):
             (PARAMETER, "a parameter of the load, called so"),
             *_column_choices(),
         ]
-        metrics = [("", "by the unit"), *((name, metric.label) for name, metric in METRICS.items())]
         bases = self._bases()
         for at, heading in enumerate(self.table.header):
             numbers = document.get("values", {}).get(heading)
@@ -167,7 +167,7 @@ class ColumnsForm(StepForm):
             self.text(f"workload-{at}", "Workload", numbers.get("workload", ""), "known-workload", 80)
             self.text(f"operation-{at}", "Operation", numbers.get("operation", ""), "known-operation", 40)
             self.text(f"block_size_bytes-{at}", "Block size", numbers.get("block_size_bytes", ""), most=20)
-            self.choice(f"metric-{at}", "What is measured", metrics, numbers.get("metric", ""))
+            self.choice(f"metric-{at}", "What is measured", METRIC_CHOICES, numbers.get("metric", ""))
             self.text(
                 f"parameters-{at}", "Parameters, like threads = 8", _pairs_text(_parameters_of(numbers)), most=500
             )
@@ -295,8 +295,7 @@ class EverywhereForm(StepForm):
             if name in normalise.CHOICES:
                 self.choice(name, label_of(name), [("", "not stated"), *_settings_of(name)], initial)
             elif name == "metric":
-                metrics = [("", "by the unit"), *((metric.name, metric.label) for metric in METRICS.values())]
-                self.choice(name, label_of(name), metrics, initial)
+                self.choice(name, label_of(name), METRIC_CHOICES, initial)
             else:
                 self.text(name, label_of(name), initial, _datalist_of(name), 2_000 if name == "note" else 200)
         self.fields["parameters"] = forms.CharField(
@@ -608,39 +607,23 @@ class SourceForm(StepForm):
         "archive_address": "Address of a copy in an archive",
         "note": "What else is known of it",
     }
-    STUDY = (
-        *("title", "slug", "laboratory", "procedure", "fits_cache", "measured_year", "run_seconds", "repetitions"),
-        *("value_scope", "research_group"),
-    )
-    STORAGE = {"description": "Disks", "kind": "Kind of disks", "controller": "Controller", "raid": "RAID"}
-    SERVER = {"model": "Server", "cpu": "Processor", "ram_gib": "Memory, GiB"}
     MAIN = (
-        "case_study-title",
-        "case_study-slug",
-        "case_study-laboratory",
-        "case_study-procedure",
-        "case_study-fits_cache",
-        "storage-description",
+        *("case_study-title", "case_study-slug", "case_study-laboratory", "case_study-procedure"),
+        *("case_study-fits_cache", "storage-description", "storage-kind"),
     )
 
     def build(self) -> None:
-        study = CaseStudyForm()
-        for name in self.STUDY:
-            field = study.fields[name]
-            field.required = name in ("title", "slug")
-            self.fields[f"case_study-{name}"] = field
+        for section, form in draft_forms().items():
+            for name in [name for name in form.fields if name in FACTS[section]]:
+                self.fields[f"{section}-{name}"] = form.fields[name]
+                form.fields[name].required = name in ("title", "slug", "description")
+        self.fields["storage-kind"].label = "Kind of disks"
         self.fields["case_study-notes"] = forms.CharField(
             required=False,
             label="Traps and doubts a reader should know, one a line",
             max_length=8_000,
             widget=forms.Textarea(attrs={"rows": 3}),
         )
-        self._add_texts("storage", self.STORAGE)
-        self.fields["storage-description"].required = True
-        kinds = [("", "not stated"), *((kind, kind) for kind in normalise.CHOICES["storage_kind"])]
-        self.fields["storage-kind"] = forms.ChoiceField(required=False, label="Kind of disks", choices=kinds)
-        self._add_texts("server", self.SERVER)
-        self.fields["server-ram_gib"] = forms.FloatField(required=False, min_value=0, label=self.SERVER["ram_gib"])
         for name, label in self.SOURCE.items():
             if name not in ("authors", "made_on"):
                 column = Publication._meta.get_field(name)
@@ -665,16 +648,9 @@ class SourceForm(StepForm):
         if not self.fields["case_study-slug"].initial and (title := self.previous.get("case_study", {}).get("title")):
             self.fields["case_study-slug"].initial = slugify(title)[:60]
 
-    def _add_texts(self, section: str, labels: Mapping[str, str]) -> None:
-        for name, label in labels.items():
-            self.text(f"{section}-{name}", label)
-
-    def section(self, name: str) -> list[forms.BoundField]:
-        return [self[field] for field in self.fields if field.startswith(f"{name}-") and field not in self.MAIN]
-
     @property
     def main(self) -> list[forms.BoundField]:
-        return [self[name] for name in (*self.MAIN, "storage-kind")]
+        return [self[name] for name in self.MAIN]
 
     @property
     def source(self) -> list[forms.BoundField]:
@@ -682,13 +658,11 @@ class SourceForm(StepForm):
 
     @property
     def further(self) -> list[forms.BoundField]:
-        shown = {field.name for field in self.main}
-        sections = [*self.section("case_study"), *self.section("storage"), *self.section("server")]
-        return [field for field in sections if field.name not in shown]
+        return [self[name] for name in self.fields if name not in self.MAIN and not name.startswith("source-")]
 
     def document(self) -> Document:
         document = {**self.previous}
-        for section in ("case_study", "storage", "server", "source"):
+        for section in FACTS:
             asked = {
                 name.partition("-")[2]: value
                 for name, value in self.cleaned_data.items()

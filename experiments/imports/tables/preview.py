@@ -3,8 +3,8 @@
 from dataclasses import dataclass, field
 
 from experiments.imports.normalise import Row
+from experiments.readers.table import Fault
 
-from .conversion import TableFault
 from .drafting import TableReading
 from .parsing import PlainTable
 
@@ -19,7 +19,7 @@ class PreviewRow:
     line: int
     cells: list[str]
     measurements: list[Row] = field(default_factory=list)
-    errors: list[TableFault] = field(default_factory=list)
+    errors: list[Fault] = field(default_factory=list)
     reason: str = ""  # why it is left out
 
 
@@ -31,8 +31,8 @@ class Preview:
     more: int
     measurements: int
     left_out: int
-    errors: list[TableFault]
-    general: list[TableFault]
+    errors: list[Fault]
+    general: list[Fault]
 
 
 def preview(table: PlainTable, reading: TableReading) -> Preview:
@@ -59,11 +59,11 @@ def marked_cells(table: PlainTable, reading: TableReading) -> list[list[tuple[st
 
     An error marks every cell that is alike, and of its column where it names one by its heading.
     """
-    wrong = {(fault.column if fault.column in table.header else "", fault.found): fault for fault in reading.faults}
+    wrong = {(fault.field if fault.field in table.header else "", fault.found): fault for fault in reading.faults}
 
     def marked(heading: str, cell: str) -> tuple[str, str]:
         fault = wrong.get((heading, cell)) or wrong.get(("", cell))
-        return cell, f"found {fault.found}, allowed is {fault.allowed}" if fault else ""
+        return cell, fault.difference if fault else ""
 
     rows = [[marked(*pair) for pair in zip(table.header, row, strict=True)] for row in table.rows]
     return sorted(rows, key=lambda row: not any(why for _, why in row))[:COLUMN_ROWS]

@@ -14,10 +14,10 @@ from django.contrib.auth.models import User
 from experiments.imports import pipeline
 from experiments.models import CaseStudy, ImportBatch, PastedTable
 from experiments.readers.reading_process import keep_waiting
+from experiments.readers.table import Fault
 
 from . import drafting, suggestions
 from .conditions import Conditions, ConditionsError, as_toml, conditions_of, toml_tables
-from .conversion import TableFault
 from .drafting import TableReading
 from .parsing import PlainTable, read_tables
 
@@ -153,7 +153,7 @@ def make_draft(pasted: PastedTable, table: PlainTable) -> CaseStudy:
     try:
         checked_conditions = conditions_of(pasted.conditions)
     except ConditionsError as error:
-        raise drafting.TableRefused([TableFault(None, "conditions", "a gap", str(error))]) from error
+        raise drafting.TableRefused([Fault(None, "conditions", "a gap", str(error))]) from error
     draft = drafting.make_draft(
         pasted.name, bytes(pasted.content), table, checked_conditions, user=pasted.owner, door=ImportBatch.Door.BROWSER
     )

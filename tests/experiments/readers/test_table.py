@@ -2,6 +2,7 @@
 
 import csv
 import io
+from datetime import date
 
 import openpyxl
 import pytest
@@ -222,7 +223,7 @@ def test_json_lines_have_the_fields_of_the_first():
         ('{"workload": true}', "workload"),
         ('{"parameters": {"a": [1]}}', "parameters"),
         ('{"workload": "mail", "value": 3, "value": 4}', "value"),
-        ('{"parameters": {"threads": 1, "threads": 2}}', "threads"),
+        ('{"parameters": {"threads": 1, "threads": 2}}', "parameters"),
         ("[1]", "line"),
         ("{", "line"),
     ],
@@ -291,8 +292,11 @@ def test_numbers_of_a_workbook_stay_numbers_in_columns_of_numbers_and_are_texts_
 
 
 def test_a_cell_that_is_neither_text_nor_number_is_a_fault():
-    book = workbook(["workload", "unit", "value"], ["mail", "MiB/s", True], ["web", "MiB/s", "#DIV/0!"])
-    assert [(fault.line, fault.found) for fault in row_faults(book)] == [(2, "True"), (3, "#DIV/0!")]
+    lines = ["mail", "MiB/s", True], ["web", "MiB/s", "#DIV/0!"], ["#REF!", "MiB/s", 1], ["# a comment", "MiB/s", 1]
+    faults = row_faults(workbook(["workload", "unit", "value"], *lines))
+    assert [(fault.line, fault.found) for fault in faults] == [(2, "True"), (3, "#DIV/0!"), (4, "#REF!")]
+    dated = workbook(["workload", "unit", "value", "day"], ["mail", "MiB/s", 1, date(2026, 1, 1)])
+    assert [cells for _, cells in read_table(dated, {"day": "ignore"}).rows()] == [("mail", "MiB/s", 1)]
 
 
 def test_one_sheet_with_our_header_is_expected():
@@ -329,7 +333,11 @@ def test_the_template_has_every_column_and_reads_without_a_fault():
 
 
 @pytest.mark.parametrize(
-    "text", ["a,b\n1,2\n", "", "value\n1\n", "Filebench Version 1\n", '{"fio version": "x"}', "[]"]
+    "text",
+    [
+        *("a,b\n1,2\n", "", "value\n1\n", "Filebench Version 1\n", '{"fio version": "x"}', "[]"),
+        '{"blocksize": 4096, "iops": 25}',  # of ceph osd bench, on one line
+    ],
 )
 def test_what_is_no_table_of_ours_is_left_to_others(text):
     assert not recognises(text.encode())

@@ -8,7 +8,6 @@ from experiments.case_studies.api import DraftFieldsSerializer
 from experiments.case_studies.bundle_schema import row_schema
 from experiments.case_studies.forms import draft_forms
 from experiments.imports.tables import conditions
-from experiments.imports.tables.forms import SourceForm
 from experiments.models import CaseStudy, Storage
 from experiments.records.checklist import protocol_of
 from tests.factories import (
@@ -145,12 +144,11 @@ def test_numbers_of_single_machines_are_added_up():
     ("of_study", "of_disks"),
     [
         (draft_forms()["case_study"].fields, draft_forms()["storage"].fields),
-        (SourceForm.STUDY, SourceForm.STORAGE),
-        (conditions.CASE_STUDY, conditions.STORAGE),
+        (conditions.FACTS["case_study"], conditions.FACTS["storage"]),  # and the form that asks for them
         (DraftFieldsSerializer().fields, DraftFieldsSerializer().fields["storage"].fields),
         (row_schema(CaseStudy)["properties"], row_schema(Storage)["properties"]),
     ],
-    ids=["form", "table", "conditions", "API", "bundle"],
+    ids=["form", "conditions", "API", "bundle"],
 )
 def test_every_door_asks_for_year_kind_of_disk_and_whether_files_fit_memory(of_study, of_disks):
     assert {"measured_year", "fits_cache"} <= set(of_study)

@@ -5,8 +5,14 @@ from textwrap import dedent
 
 import pytest
 
-from experiments.imports.tables import conditions as said
-from experiments.imports.tables.conditions import Conditions, ConditionsError, as_toml, conditions_of, read_conditions
+from experiments.imports.tables.conditions import (
+    FACTS,
+    Conditions,
+    ConditionsError,
+    as_toml,
+    conditions_of,
+    read_conditions,
+)
 from experiments.imports.tables.conversion import convert
 from experiments.imports.tables.parsing import PlainTable, tables_in
 from experiments.models import CaseStudy, Publication, Server, Storage
@@ -159,13 +165,9 @@ def test_what_is_said_of_a_heading_that_the_table_lacks_is_an_error():
 
 
 def test_conditions_name_fields_of_the_models():
-    for names, model in (
-        (said.CASE_STUDY, CaseStudy),
-        ({*said.SOURCE} - {"made_on"}, Publication),
-        (said.SERVER, Server),
-        (said.STORAGE, Storage),
-    ):
-        assert {*names} <= {field.name for field in model._meta.get_fields()}
+    models = {"case_study": CaseStudy, "source": Publication, "server": Server, "storage": Storage}
+    for section, model in models.items():
+        assert {*FACTS[section]} - {"made_on"} <= {field.name for field in model._meta.get_fields()}
 
 
 def test_the_example_of_the_documentation_is_read_as_it_says():
@@ -224,7 +226,7 @@ def test_a_sweep_over_rows_is_no_repetition():
     """A column that is left out must not be what tells rows apart; rows that differ in nothing are repetitions."""
     table = PlainTable(["Clients", "value"], [["1", "5"], ["8", "9"]], [2, 3])
     ignored = Conditions({}, columns={"Clients": "ignore"}, everywhere={"unit": "MiB/s", "hypervisor": "kvm"})
-    assert [error.column for error in convert(table, ignored).errors] == ["Clients"]
+    assert [error.field for error in convert(table, ignored).errors] == ["Clients"]
     assert not convert(PlainTable(table.header, [["8", "5"], ["8", "9"]], [2, 3]), ignored).errors
 
 

@@ -63,12 +63,12 @@ def _catalogue(published_evidence):
 def test_a_word_that_is_not_known_is_told_once_and_not_for_each_number():
     (table,) = tables_in(TABLE.encode())
     (unknown,) = read_table(table, read_conditions(CONDITIONS.replace("varmail", "varmial") + PROPOSED)).faults
-    assert (unknown.column, unknown.found) == ("workload", "varmial")
+    assert (unknown.field, unknown.found) == ("workload", "varmial")
     (storage,) = read_table(table, read_conditions(CONDITIONS)).faults
-    assert (storage.column, storage.found) == ("host storage", "Quokka SDS")
+    assert (storage.field, storage.found) == ("host storage", "Quokka SDS")
 
     (fault,) = read_table(table, read_conditions(CONDITIONS.replace('"Raw device"', '"sideways"') + PROPOSED)).faults
-    assert (fault.column, fault.found, fault.line, fault.more) == ("guest_access", "sideways", 3, 3)
+    assert (fault.field, fault.found, fault.line, fault.more) == ("guest_access", "sideways", 3, 3)
     assert str(fault).startswith("line 3 and 3 more, guest_access: found sideways, allowed is one of file-system")
 
 

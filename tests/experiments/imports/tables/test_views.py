@@ -87,7 +87,7 @@ def test_errors_stand_at_their_row_and_nobody_keeps_more_than_some(client, autho
     paste(client)
     kept = PastedTable.objects.get()
     page = client.get(f"/tables/{kept.pk}/rows/").context["page"]
-    assert [(row.line, [error.column for error in row.errors]) for row in page.rows][1] == (3, ["IOPS"])
+    assert [(row.line, [error.field for error in row.errors]) for row in page.rows][1] == (3, ["IOPS"])
     assert client.post(f"/tables/{kept.pk}/", {"do": "draft"}).status_code == 422
     assert not CaseStudy.objects.exists()
     monkeypatch.setattr(wizard, "MAX_PENDING", 1)
