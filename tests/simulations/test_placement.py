@@ -74,6 +74,7 @@ def on_disks():
     return simulated(laboratories=3, machines=200, disks=0.7)
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_runs_on_each_pool_recover_what_pools_gain_and_harm_next_to_nobody(on_disks):
     measured, oracle = on_disks["measured"], on_disks["oracle"]
@@ -83,6 +84,7 @@ def test_runs_on_each_pool_recover_what_pools_gain_and_harm_next_to_nobody(on_di
     assert on_disks["kdb"].runs == 0 < measured.runs <= 3 * 3 * 2 * 4  # fleets, runs, workloads, pools
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_one_run_a_pool_and_workload_tells_less_than_three(on_disks):
     fewer = simulated(laboratories=3, machines=200, disks=0.7, runs=1)["measured"]
@@ -90,6 +92,7 @@ def test_one_run_a_pool_and_workload_tells_less_than_three(on_disks):
     assert np.mean(fewer.gains) < np.mean(on_disks["measured"].gains)
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_who_knows_file_systems_alone_harms_machines_where_disks_differ(on_disks):
     kdb, measured = on_disks["kdb"], on_disks["measured"]
@@ -112,6 +115,7 @@ def test_runs_tell_pools_of_one_file_system_apart():
     assert 0 < made <= 12
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_the_same_seed_gives_the_same_and_every_policy_sees_the_same_machines():
     first, again, other = (simulated(2, machines=20, seed=seed) for seed in (1, 1, 2))

@@ -151,7 +151,7 @@ def of_this_room(resolver, prefix: str = ""):
     for entry in resolver.url_patterns:
         if isinstance(entry, URLResolver):
             yield from of_this_room(entry, f"{prefix}{entry.pattern}")
-        elif re.match(r"modelling\.own_lab\.(?!changes\.)", entry.callback.__module__):
+        elif re.match(r"modelling\.own_lab\.(?!changes\.|kits\.)", entry.callback.__module__):
             yield f"{prefix}{entry.pattern}"
 
 
