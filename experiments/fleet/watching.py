@@ -69,7 +69,7 @@ def watch(run: jobs.JobRun, laboratory: str) -> None:
     threads = ThreadPoolExecutor(AT_ONCE)
     try:
         while time.monotonic() < end:
-            for host, every in _due(laboratory, visited).items():
+            for host, every in _hosts_due(laboratory, visited).items():
                 if host.pk not in visits:
                     visited[host.pk] = now()
                     visits[host.pk] = threads.submit(_visit_in_thread, host, partial(run.step, 0), every)
@@ -84,7 +84,7 @@ def watch(run: jobs.JobRun, laboratory: str) -> None:
     enqueue_watch(laboratory, instead_of=run.job_id)
 
 
-def _due(laboratory: str, visited: Mapping[int, datetime]) -> dict[Host, timedelta]:
+def _hosts_due(laboratory: str, visited: Mapping[int, datetime]) -> dict[Host, timedelta]:
     """Return the hosts to visit now, each with the time between two looks. One query, another where a host is due.
 
     visited : host to its last visit, of which it waits after a failure

@@ -438,7 +438,7 @@ def _json_lines(text: str | io.TextIOBase) -> Lines:
             if not line.strip():
                 continue
             try:
-                document = json.loads(line, object_pairs_hook=_once_each)
+                document = json.loads(line, object_pairs_hook=_mark_repeated_names)
             except (ValueError, RecursionError):
                 document = None
             if not isinstance(document, dict):
@@ -455,7 +455,7 @@ def _json_lines(text: str | io.TextIOBase) -> Lines:
         yield Fault(number + 1, "line", str(error), "one JSON object")
 
 
-def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _mark_repeated_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Return an object; a name that it has twice holds no value, because one of the two would be lost."""
     values: dict[str, Any] = {}
     for name, value in pairs:

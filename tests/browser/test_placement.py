@@ -58,7 +58,7 @@ def test_from_observed_machines_to_a_move(page, live_server, transactional_db):
 def test_a_load_that_detection_told_is_planned_for_and_its_move_is_judged_and_taken_back(
     page, live_server, transactional_db
 ):
-    """The road of test_detect_plan_move in short: what workers do on a host is put into the database."""
+    """A short version of test_detect_plan_move; the test writes the results of the workers into the database."""
     for kind, slug in ((FileSystem, "ext4"), (Workload, "varmail"), (Workload, "fileserver")):
         entry(kind, slug)
     ada = make_user("operators", username="ada", password=PASSWORD)

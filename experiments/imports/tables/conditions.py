@@ -122,7 +122,7 @@ def _toml(data: bytes) -> Iterator[dict[str, Any]]:
 def conditions_of(given: Mapping[str, Any]) -> Conditions:
     """Return the conditions of the tables that a TOML file has, or a form made. Raises ConditionsError."""
     check_keys("the file", given, SECTIONS)
-    facts: dict[str, Any] = {section: _facts(given, section) for section in FACTS}
+    facts: dict[str, Any] = {section: _checked_section(given, section) for section in FACTS}
     case_study = facts["case_study"]
     for name in ("slug", "title"):
         if not isinstance(case_study.get(name), str) or not case_study[name].strip():
@@ -228,7 +228,7 @@ def _new_entry(place: str, given: Any) -> dict[str, str]:
     return {name: _text(f"{place}.{name}", value) for name, value in given.items()}
 
 
-def _facts(given: Mapping[str, Any], section: str) -> dict[str, Any]:
+def _checked_section(given: Mapping[str, Any], section: str) -> dict[str, Any]:
     table = table_of(given, section)
     check_keys(section, table, FACTS[section])
     for name, value in table.items():

@@ -29,7 +29,7 @@ class Health(TypedDict, total=False):
     """The state of a host.
 
     turbo : "on", "off"; vulnerable : what the kernel calls so; celsius : the hottest sensor
-    io_pressure : % of the last minute in which some task waited for a disk (PSI)
+    io_pressure : % of the minute before the look in which some task waited for a disk (PSI)
     """
 
     governor: str
@@ -101,7 +101,7 @@ def in_words(health: Health) -> list[tuple[str, str]]:
     clock = [health.get("governor", ""), f"turbo {health['turbo']}" if "turbo" in health else ""]
     lines = [("Processor clock", ", ".join(filter(None, clock)))]
     lines.append(("Hottest sensor", f"{health['celsius']:.0f} \N{DEGREE SIGN}C" if "celsius" in health else ""))
-    waited = f"in {health['io_pressure']:.1f} % of the last minute" if "io_pressure" in health else ""
+    waited = f"in {health['io_pressure']:.1f} % of the minute before" if "io_pressure" in health else ""
     lines.append(("Tasks waited for disks", waited))
     off = ["mitigations are off"] if health.get("mitigations") == "off" else []
     listed = ", ".join([*off, *(f"vulnerable: {name}" for name in health.get("vulnerable", []))])

@@ -46,7 +46,7 @@ def test_everything_a_host_may_say_is_kept_with_its_unit():
     assert dict(health.in_words(facts)) == {
         "Processor clock": "performance, turbo off",
         "Hottest sensor": "86 °C",
-        "Tasks waited for disks": "in 7.3 % of the last minute",
+        "Tasks waited for disks": "in 7.3 % of the minute before",
         "Kernel": "mitigations are off, vulnerable: mds, vulnerable: l1tf",
         "File system of /srv/a": "93 % full, made 2024-02-29",
         "Disk nvme0n1": "SMART passed, 7 % worn, 12,345 h on, 41 °C",

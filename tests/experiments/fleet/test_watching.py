@@ -174,7 +174,7 @@ def test_a_job_that_ends_asks_for_the_next_unless_another_is_there(host):
 
 def due(**visited) -> set[str]:
     keys = dict(Host.objects.values_list("slug", "pk"))
-    return {host.slug for host in watching._due("local", {keys[slug]: at for slug, at in visited.items()})}
+    return {host.slug for host in watching._hosts_due("local", {keys[slug]: at for slug, at in visited.items()})}
 
 
 def test_each_host_is_due_after_its_interval_and_one_that_failed_after_a_minute():

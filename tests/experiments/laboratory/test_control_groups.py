@@ -115,7 +115,8 @@ def test_a_group_whose_making_was_cut_off_is_gone_after_the_run(tmp_path, second
 def test_under_debians_kernel_a_benchmark_caches_no_more_of_its_files_than_its_group_may(tmp_path, pytestconfig):
     image = laboratories.guest_image(pytestconfig.cache.mkdir("kdb"))
     port, console = str(free_port()), tmp_path / "console"
-    os.truncate(os.open(disk := tmp_path / "disk", os.O_CREAT | os.O_RDWR), 400 * 2**20)
+    (disk := tmp_path / "disk").touch()
+    os.truncate(disk, 400 * 2**20)
     words = ["-nodefaults", "-display", "none", "-accel", "tcg", "-m", "1024", "-no-reboot"]
     words += ["-kernel", image / "vmlinuz", "-initrd", image / "initrd", "-append", "console=ttyS0 panic=-1"]
     words += ["-drive", f"file={image}/root.squashfs,if=virtio,format=raw,readonly=on"]
